@@ -1,16 +1,39 @@
-//! Rows of a bill.
+//! Rows of a bill, and where it is from.
 
-use super::comparison;
-use super::figures::Amounts;
-use super::origin::BillOrigin;
+use super::comparison::{self, Amounts};
 use crate::billing::{
     Bill, CommitmentUse, CurrencyBill, DerivedRate, GroupCost, InstanceCost, KindCost, Parts,
     PodCost, RateRefusal, Tally, TypeCost, percent_of,
 };
-use crate::domain::{BillFile, Money, PurchaseOption};
-use crate::report::doc::{Column, Table, columns};
+use crate::domain::{BillFile, BillFiles, Currency, Money, PurchaseOption, Window};
+use crate::report::doc::{Column, Table, columns, rows};
 use crate::report::reserved::CURRENCIES;
 use rust_decimal::Decimal;
+
+/// Where a bill is from.
+#[derive(Debug, Clone, Default)]
+pub struct BillOrigin {
+    /// What was given on the command line.
+    pub paths: Vec<String>,
+    pub read: BillFiles,
+    /// The currency of rows without one, where it was given by hand.
+    pub stated_currency: Option<Currency>,
+    /// What it is compared with.
+    pub audit: Option<BillAudit>,
+}
+
+/// An audit that a bill is compared with.
+#[derive(Debug, Clone)]
+pub struct BillAudit {
+    /// Flags that lead to the same estate, each with a blank before it.
+    pub flags: String,
+    /// The whole hours of UTC that it has read.
+    pub hours: Window,
+    /// Instances that a bill does not name as an estate does.
+    pub left_out: u64,
+    /// Days between the first and the last whose hours no run has kept.
+    pub days_missing: u64,
+}
 
 /// A row, and the bill in whose currency its amounts are.
 type Row<'a, T> = (&'a T, &'a CurrencyBill);
@@ -132,35 +155,30 @@ columns! {
 
 /// The tables of a bill. Those that only some bills have are absent where they are empty.
 pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
-    macro_rules! tables {
-        ($($key:literal, $title:expr, $one:literal, $many:literal, $rows:ident: $columns:expr;)*) => {
-            vec![$( table(bill, ($key, $title), ($one, $many), $columns, |part| &part.$rows) ),*]
-        };
-    }
     let key = bill.grouped_by.as_ref().map(ToString::to_string);
     let by = format!("GROUPS  by {}", key.unwrap_or_default());
-    let mut tables = tables! {
-        "instances", "GPU INSTANCES  with their data transfer", "instance", "instances", instances: instances();
-        "types", "TYPES", "type", "types", types: types();
-        "kinds", "KINDS OF LINES  of the whole bill", "kind", "kinds", kinds: kinds();
+    let optional: Vec<Table> = rows! {
+        table(bill, "groups", &by, ("group", "groups"), groups(), |part| &part.groups);
+        table(bill, "commitments", "COMMITMENTS  at effective cost", ("commitment", "commitments"), commitments(), |part| &part.commitments);
+        table(bill, "unused_reservations", "RESERVED CAPACITY  in which nothing ran", ("reservation", "reservations"), unused(), |part| &part.unused_reservations);
+        table(bill, "pods", "PODS  parts of the instances above, not costs beside them", ("pod", "pods"), pods(), |part| &part.pods);
+        table(bill, "rates", "PRICES PER HOUR  that the bill shows", ("price", "prices"), rates(), |part| &part.rates);
+        Table::of("sources", "FILES", ("row", "rows"), sources(), &origin.read.files);
     };
-    tables.extend(comparison::tables(bill));
-    let mut more = tables! {
-        "groups", &by, "group", "groups", groups: groups();
-        "commitments", "COMMITMENTS  at effective cost", "commitment", "commitments", commitments: commitments();
-        "unused_reservations", "RESERVED CAPACITY  in which nothing ran", "reservation", "reservations", unused_reservations: unused();
-        "pods", "PODS  parts of the instances above, not costs beside them", "pod", "pods", pods: pods();
-        "rates", "PRICES PER HOUR  that the bill shows", "price", "prices", rates: rates();
-    };
-    more.push(Table::of("sources", "FILES", ("row", "rows"), sources(), &origin.read.files));
-    tables.extend(more.into_iter().filter(|table| !table.rows.is_empty()));
-    tables
+    rows! {
+        table(bill, "instances", "GPU INSTANCES  with their data transfer", ("instance", "instances"), instances(), |part| &part.instances);
+        table(bill, "types", "TYPES", ("type", "types"), types(), |part| &part.types);
+        table(bill, "kinds", "KINDS OF LINES  of the whole bill", ("kind", "kinds"), kinds(), |part| &part.kinds);
+        ..comparison::tables(bill);
+        ..optional.into_iter().filter(|table| !table.rows.is_empty());
+    }
 }
 
 /// The rows of a kind in each currency.
 fn table<'a, T: 'a>(
     bill: &'a Bill,
-    (key, title): (&'static str, &str),
+    key: &'static str,
+    title: &str,
     noun: (&'static str, &'static str),
     columns: Vec<Column<Row<'a, T>>>,
     rows: fn(&'a CurrencyBill) -> &'a [T],

@@ -425,22 +425,6 @@ macro_rules! rows {
 }
 pub(in crate::report) use rows;
 
-/// Adds sentences to a list, a line each: where a condition holds, or for each of some values.
-macro_rules! sentences {
-    ($list:ident;) => {};
-    ($list:ident; if $condition:expr => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
-        if $condition {
-            $list.push(format!($words $(, $value)*));
-        }
-        sentences!($list; $($rest)*);
-    };
-    ($list:ident; for $pattern:pat_param in $values:expr => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
-        $list.extend(IntoIterator::into_iter($values).map(|$pattern| format!($words $(, $value)*)));
-        sentences!($list; $($rest)*);
-    };
-}
-pub(in crate::report) use sentences;
-
 /// A file that is printed and not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {

@@ -1,9 +1,8 @@
 //! `gpucost history digest`: what happened since an earlier audit, short enough for a chat.
 
-use super::days;
-use super::trend::{caveats, change, missing};
+use super::trend::{caveats, change, days, missing, recorded_days, spent};
 use crate::domain::{Money, PastTotals, Target};
-use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, sentences};
+use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, rows};
 use crate::report::promises::promises_words;
 use crate::report::shared::text::{counted, minute, money};
 use crate::trend::{Digest, Realised, Span, Turn};
@@ -35,55 +34,43 @@ columns! {
 pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
     let overview = &digest.overview;
     let title = "ACTIONS  done, undone, new, open, no longer advised";
-    let actions = Table::of("actions", title, ("action", "actions"), actions(), digest.actions());
-    let tables = [Some(both(digest)), change(overview), Some(actions)];
-    let first = overview.span.first;
-    let mut missing = missing(overview);
     let gaps = digest.now.gaps_count;
-    if gaps > 0 {
-        let gaps = counted(gaps, "data gap", "data gaps");
-        missing.push(Missing::new(
-            format!("{gaps} of the last audit"),
-            "`gpucost audit` lists each with its fix",
-        ));
-    }
     Doc {
         name: "history digest",
         headline: headline(digest),
         given: given(digest),
-        tables: tables.into_iter().flatten().collect(),
+        tables: rows! {
+            both(digest);
+            ..change(overview);
+            Table::of("actions", title, ("action", "actions"), actions(), digest.actions());
+        },
         caveats: cautions(digest),
-        missing,
-        next: vec![
-            "gpucost fix --format markdown --output runbook.md".to_owned(),
-            format!("gpucost history{flags} --since {first}"),
-        ],
+        missing: rows! {
+            ..missing(overview);
+            if gaps > 0 => Missing::new(format!("{} of the last audit", counted(gaps, "data gap", "data gaps")), "`gpucost audit` lists each with its fix");
+        },
+        next: rows! {
+            "gpucost fix --format markdown --output runbook.md".to_owned();
+            format!("gpucost history{flags} --since {}", overview.span.first);
+        },
         ..Doc::default()
     }
 }
 
 fn headline(digest: &Digest) -> String {
-    let overview = &digest.overview;
-    let of = |amount| money(overview.ledger.money(amount));
-    let spent = format!(
-        "{} was spent on GPUs {}, {} of it on what did nothing",
-        of(overview.sums.spend),
-        in_days(overview.span),
-        of(overview.sums.waste)
-    );
-    let moved = overview.compared.map(|compared| {
+    let moved = digest.overview.compared.map_or(String::new(), |compared| {
         let total = compared.change.total();
         let amount = money(Money::new(total.amount().abs(), total.currency()));
-        let before = in_days(compared.before);
-        if total.rounded().amount().is_zero() {
-            format!("; a mean day cost as much as {before}")
+        let cost = if total.rounded().amount().is_zero() {
+            "as much as".to_owned()
         } else if total.amount().is_sign_negative() {
-            format!("; a mean day cost {amount} less than {before}")
+            format!("{amount} less than")
         } else {
-            format!("; a mean day cost {amount} more than {before}")
-        }
+            format!("{amount} more than")
+        };
+        format!("; a mean day cost {cost} {}", in_days(compared.before))
     });
-    spent + &moved.unwrap_or_default()
+    spent(&digest.overview, &in_days(digest.overview.span)) + &moved
 }
 
 /// `from 2026-11-01 to 2026-11-07`, or `on 2026-11-01`.
@@ -94,20 +81,14 @@ fn in_days(span: Span) -> String {
 
 fn given(digest: &Digest) -> Vec<Given> {
     let overview = &digest.overview;
-    let recorded = overview.periods.iter().map(|period| period.recorded_days);
-    let recorded = Value::make_count(recorded.sum::<u32>());
-    let (before, now) = (digest.before.as_of, digest.now.as_of);
-    let ends = overview.forecast.as_ref().map(|forecast| Value::Money(forecast.total()));
-    let promises = digest.now.promises.as_deref().and_then(promises_words);
-    let given = [
-        ("before", "earlier audit", Some(Value::Time(before))),
-        ("now", "last audit", Some(Value::Time(now))),
-        ("recorded_days", "days kept between", Some(recorded)),
-        ("month_ends_at", "the month ends at", ends),
-        ("promises", "promises", promises.map(Value::Text)),
-    ];
-    let given = given.into_iter();
-    given.filter_map(|(key, name, value)| Some(Given::new(key, name, value?, "history"))).collect()
+    let line = |key, name, value| Given::new(key, name, value, "history");
+    rows! {
+        line("before", "earlier audit", Value::Time(digest.before.as_of));
+        line("now", "last audit", Value::Time(digest.now.as_of));
+        line("recorded_days", "days kept between", Value::make_count(recorded_days(overview)));
+        for forecast in &overview.forecast => line("month_ends_at", "the month ends at", Value::Money(forecast.total()));
+        for promises in digest.now.promises.as_deref().and_then(promises_words) => line("promises", "promises", Value::Text(promises));
+    }
 }
 
 /// What both audits said, per month of what ran at their time.
@@ -138,13 +119,11 @@ fn both(digest: &Digest) -> Table {
 
 fn cautions(digest: &Digest) -> Vec<String> {
     let (before, now) = (&digest.before.totals, &digest.now.totals);
-    let mut cautions = Vec::new();
-    sentences! { cautions;
-        if digest.begins_later => "the history begins later than was asked: the earlier audit is its first, of {}", minute(digest.before.as_of);
-        if digest.other_scopes > 0 => "the history also has audits of {}, which are in no figure: this is about the scope that was recorded last", counted(digest.other_scopes, "other scope", "other scopes");
-        if before.currency != now.currency => "the two audits are in different currencies";
-        if now.unpriced_instances > 0 => "{} no price and are in no amount", counted(now.unpriced_instances, "instance has", "instances have");
+    rows! {
+        if digest.begins_later => format!("the history begins later than was asked: the earlier audit is its first, of {}", minute(digest.before.as_of));
+        if digest.other_scopes > 0 => format!("the history also has audits of {}, which are in no figure: this is about the scope that was recorded last", counted(digest.other_scopes, "other scope", "other scopes"));
+        if before.currency != now.currency => "the two audits are in different currencies".to_owned();
+        if now.unpriced_instances > 0 => format!("{} no price and are in no amount", counted(now.unpriced_instances, "instance has", "instances have"));
+        ..caveats(&digest.overview);
     }
-    cautions.extend(caveats(&digest.overview));
-    cautions
 }

@@ -1,21 +1,19 @@
 //! The answer: a trend, its causes, who it was spent on, and everything beside it.
 
-use super::days;
-use super::forecast::{forecast_steps, last_day, past_forecasts, unrecorded_words};
 use crate::domain::{Money, Target};
-use crate::report::doc::{
-    Doc, Given, Missing, Plot, PlotKind, Table, Value, columns, rows, sentences,
-};
+use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Step, Table, Value, columns, rows};
 use crate::report::shared::kpis::per;
 use crate::report::shared::markup::NAME;
 use crate::report::shared::plots::{Bar, MOST_BARS};
-use crate::report::shared::text::{counted, fit, money, unit_price};
+use crate::report::shared::text::{counted, fit, joined, money, percent, unit_price};
 use crate::trend::{
-    Certainty, ChangePart, DayRead, Ledger, Overview, Period, Realised, SavedPart, Share, Step,
-    Sums, TrendKey, UnitMonth,
+    Band, Certainty, Change, ChangePart, DayRead, EvaluatedDay, Forecast, LEAST_CHECKED,
+    LEAST_GAIN_PERCENT, LEAST_ORIGINS, LEAST_TRIALS, Ledger, Overview, PastForecast, Period,
+    Realised, SavedPart, Share, Span, Sums, TrendKey, UnitMonth,
 };
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use std::cmp::Reverse;
 
 columns! {
     fn periods<'a>(row: (&'a Period, &'a Ledger)) {
@@ -62,47 +60,85 @@ columns! {
         opt money "cost", "cost", Narrow(0), row.cost.cost, "";
         opt price "cost_per_unit", "each", Narrow(0), row.cost.price(), "";
     }
+
+    fn advised<'a>(row: &'a Realised) {
+        text "name", "workload", Narrow(0), row.action.name.clone(), "";
+        text "workload", "id", Wide, row.action.workload.clone(), "";
+        text "action", "action", Narrow(0), row.action.kind.name().to_owned(), "";
+        opt text "target", "to", Wide, row.action.target.as_ref().map(Target::to_string), "";
+        text "status", "status", Narrow(0), row.status.name().to_owned(), "";
+        opt date "since", "since", Narrow(0), row.since, "The first day on which it was carried out, at least in part.";
+        opt date "undone_on", "undone", Wide, row.undone_on, "";
+        count "days", "days", Narrow(0), row.days, "Days on which it was carried out and that can be compared.";
+        money "expected", "expected", Narrow(0), row.expected, "What it was expected to save on these days.";
+        opt money "saved", "saved", Narrow(0), row.saved.map(|(saved, _)| saved), "What it saved on them: its four parts add up to it.";
+        opt money "missed", "not done cost", Narrow(0), row.missed, "What it was expected to save on the days on which it was not carried out.";
+        opt money "saved_usage", "usage", Wide, part(row, SavedPart::Usage), "";
+        opt money "saved_mix", "mix", Wide, part(row, SavedPart::Mix), "";
+        opt money "saved_rate", "rate", Wide, part(row, SavedPart::Rate), "";
+        opt money "saved_standing", "standing", Wide, part(row, SavedPart::Standing), "";
+        count "days_not_comparable", "grew", Wide, row.days_not_comparable, "Days on which more ran than before.";
+        count "days_unpriced", "unpriced", Wide, row.days_unpriced, "";
+        text "risk", "risk", Wide, row.action.risk.name().to_owned(), "";
+        text "action_id", "action id", Wide, row.action.action_id.clone(), "";
+    }
+
+    fn past<'a>(row: &'a PastForecast) {
+        date "month", "month", Narrow(0), row.month.first, "Its first day.";
+        date "made_after", "made after", Narrow(0), row.made_after, "The last day that it knew.";
+        money "forecast", "forecast", Narrow(0), row.forecast, "";
+        money "actual", "actual", Narrow(0), row.actual, "";
+        opt percent "error_percent", "error", Narrow(0), row.error_percent(), "The forecast less what came, of what came.";
+    }
+
+    fn evaluation<'a>(row: (&'a EvaluatedDay, &'a str)) {
+        text "name", "what", Narrow(0), row.0.job.as_ref().map_or("total", |(_, name)| name.as_str()).to_owned(), "";
+        money "expected", "expected", Narrow(0), row.0.expected, "";
+        money "low", "low", Narrow(0), row.0.low, "";
+        money "high", "high", Narrow(0), row.0.high, "";
+        text "band_held", "band held", Narrow(0), format!("{} of {}", row.0.by.inside, row.0.by.checked), "How many bands of the past held.";
+        money "actual", "actual", Narrow(0), row.0.actual, "";
+        flag "is_unusual", "unusual", Narrow(0), row.0.is_unusual, "";
+        text "cause", "cause", Narrow(0), row.1.to_owned(), "";
+    }
 }
 
 /// What a history says; `flags` are those that lead to it, each with a blank before it.
 pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
-    let tables = [Some(by_step(overview)), change(overview), Some(by_key(overview))];
     let work = Table::of("units", "UNITS OF WORK", ("row", "rows"), units(), &overview.units);
     let more = [actions(overview), past_forecasts(overview), last_day(overview), work];
-    let more = more.into_iter().filter(|table| !table.rows.is_empty());
-    let page = format!("gpucost history{flags} --format html --output history.html");
-    let forecast = format!("gpucost history{flags} --forecast month");
-    let recorded = overview.periods.iter().map(|period| period.recorded_days);
-    let recorded = Value::make_count(recorded.sum::<u32>());
-    let window = Value::text(days(overview.span));
-    let currency = Value::text(overview.ledger.currency().code());
     Doc {
         name: "history",
         headline: headline(overview),
-        given: vec![
-            Given::new("window", "days", window, "history"),
-            Given::new("recorded_days", "recorded", recorded, "history"),
-            Given::new("currency", "currency", currency, "most rows of the history"),
-        ],
-        steps: forecast_steps(overview),
-        tables: tables.into_iter().flatten().chain(more).collect(),
+        given: rows! {
+            Given::new("window", "days", Value::text(days(overview.span)), "history");
+            Given::new("recorded_days", "recorded", Value::make_count(recorded_days(overview)), "history");
+            Given::new("currency", "currency", Value::text(overview.ledger.currency().code()), "most rows of the history");
+        },
+        steps: overview.forecast.as_ref().map(forecast_steps).unwrap_or_default(),
+        tables: rows! {
+            by_step(overview);
+            ..change(overview);
+            by_key(overview);
+            ..more.into_iter().filter(|table| !table.rows.is_empty());
+        },
         plots: plots(overview),
         caveats: caveats(overview),
         missing: missing(overview),
-        next: [page].into_iter().chain(overview.forecast.is_none().then_some(forecast)).collect(),
+        next: rows! {
+            format!("gpucost history{flags} --format html --output history.html");
+            if overview.forecast.is_none() => format!("gpucost history{flags} --forecast month");
+        },
         ..Doc::default()
     }
 }
 
+pub(super) fn recorded_days(overview: &Overview) -> u32 {
+    overview.periods.iter().map(|period| period.recorded_days).sum()
+}
+
 fn headline(overview: &Overview) -> String {
-    let of = |amount| money(overview.ledger.money(amount));
-    let spent = format!(
-        "{} was spent from {}, {} of it on what did nothing",
-        of(overview.sums.spend),
-        days(overview.span),
-        of(overview.sums.waste)
-    );
-    let ends = overview.forecast.as_ref().map(|forecast| {
+    let ends = overview.forecast.as_ref().map_or(String::new(), |forecast| {
         let word = match forecast.certainty {
             Certainty::Over => "ended",
             _ => "is forecast to end",
@@ -110,7 +146,20 @@ fn headline(overview: &Overview) -> String {
         let (span, total) = (days(forecast.span), money(forecast.total()));
         format!("; {span} {word} at {total}{}", unrecorded_words(forecast))
     });
-    spent + &ends.unwrap_or_default()
+    spent(overview, &format!("from {}", days(overview.span))) + &ends
+}
+
+/// What was spent, and how much of it on nothing; `when` follows the amount.
+pub(super) fn spent(overview: &Overview, when: &str) -> String {
+    let Sums { spend, waste, .. } = overview.sums;
+    let [spend, waste] = [spend, waste].map(|amount| money(overview.ledger.money(amount)));
+    format!("{spend} was spent {when}, {waste} of it on what did nothing")
+}
+
+/// A span as `2026-11-01 to 2026-11-30`, or its only day.
+pub(super) fn days(span: Span) -> String {
+    let Span { first, last } = span;
+    if first == last { first.to_string() } else { format!("{first} to {last}") }
 }
 
 /// The cost of a useful GPU hour, to four decimals.
@@ -119,11 +168,7 @@ fn useful_hour(sums: &Sums, ledger: &Ledger) -> Option<Money> {
 }
 
 fn by_step(overview: &Overview) -> Table {
-    let title = match overview.ask.step {
-        Step::Day => "BY DAY",
-        Step::Week => "BY WEEK",
-        Step::Month => "BY MONTH",
-    };
+    let title = format!("BY {}", overview.ask.step.name().to_uppercase());
     let rows = overview.periods.iter().map(|period| (period, &overview.ledger));
     let mut table = Table::of("periods", title, ("row", "rows"), periods(), rows);
     let useful = useful_hour(&overview.sums, &overview.ledger).filter(|_| table.rows.len() > 1);
@@ -180,10 +225,12 @@ fn meaning(part: ChangePart) -> &'static str {
 pub(super) fn change(overview: &Overview) -> Option<Table> {
     let compared = overview.compared?;
     let change = compared.change;
-    let mut rows = vec![("before", change.before, days(compared.before))];
     let named = change.named();
-    rows.extend(named.map(|(part, amount)| (part.name(), amount, meaning(part).to_owned())));
-    rows.push(("after", change.after, days(compared.after)));
+    let rows: Vec<_> = rows! {
+        ("before", change.before, days(compared.before));
+        ..named.map(|(part, amount)| (part.name(), amount, meaning(part).to_owned()));
+        ("after", change.after, days(compared.after));
+    };
     let title = "WHY IT CHANGED  mean day, the parts add up";
     Some(Table::of("change", title, ("row", "rows"), parts(), rows))
 }
@@ -210,62 +257,30 @@ fn name<'a>(share: &'a Share, key: &TrendKey) -> &'a str {
 pub(super) fn caveats(overview: &Overview) -> Vec<String> {
     let skipped = &overview.ledger.left_out;
     let unpriced = overview.sums.unpriced_hours;
-    let mut caveats = Vec::new();
-    sentences! { caveats;
-        for last in overview.ledger.ended_on() => "{last} is the last day that was recorded: what was spent since is in no figure, and a forecast goes on from that day. Check the job that records every night.";
+    rows! {
+        for last in overview.ledger.ended_on() => format!("{last} is the last day that was recorded: what was spent since is in no figure, and a forecast goes on from that day. Check the job that records every night.");
+        ..claims(overview);
+        if !unpriced.is_zero() => format!("{} hours of instances have no price and are in no amount", unpriced.round_dp(1).normalize());
+        for (code, rows) in &skipped.other_currencies => format!("{} in {code} are skipped: currencies do not add up", counted(*rows, "row", "rows"));
+        if skipped.runs_ahead > 0 => format!("{} of a clock more than a day ahead are skipped", counted(skipped.runs_ahead, "run", "runs"));
+        if skipped.rows_without_run > 0 => format!("{} without a run that says so, or of a day that was not over are skipped", counted(skipped.rows_without_run, "row", "rows"));
+        if skipped.rows_beyond > 0 => format!("{} with figures that no day has are skipped", counted(skipped.rows_beyond, "row", "rows"));
+        "waste is compute by the share of its GPU hours without work, unused commitments, and storage of stopped instances".to_owned();
     }
-    caveats.extend(claims(overview));
-    sentences! { caveats;
-        if !unpriced.is_zero() => "{} hours of instances have no price and are in no amount", unpriced.round_dp(1).normalize();
-        for (code, rows) in &skipped.other_currencies => "{} in {code} are skipped: currencies do not add up", counted(*rows, "row", "rows");
-        if skipped.runs_ahead > 0 => "{} of a clock more than a day ahead are skipped", counted(skipped.runs_ahead, "run", "runs");
-        if skipped.rows_without_run > 0 => "{} without a run that says so, or of a day that was not over are skipped", counted(skipped.rows_without_run, "row", "rows");
-        if skipped.rows_beyond > 0 => "{} with figures that no day has are skipped", counted(skipped.rows_beyond, "row", "rows");
-    }
-    let waste = "waste is compute by the share of its GPU hours without work, unused \
-                 commitments, and storage of stopped instances";
-    caveats.push(waste.to_owned());
-    caveats
 }
 
 /// Days that were not recorded, and those with places that were not read.
 pub(super) fn missing(overview: &Overview) -> Vec<Missing> {
     let days: u32 = overview.periods.iter().map(Period::missing_days).sum();
     // Steps without any recorded day are no rows.
-    let recorded: u32 = overview.periods.iter().map(|period| period.recorded_days).sum();
-    let days = days.max(overview.span.days().saturating_sub(recorded));
+    let days = days.max(overview.span.days().saturating_sub(recorded_days(overview)));
     let shown = overview.ledger.days().filter(|(day, _)| overview.span.holds(*day));
     let partial: Vec<_> = shown.filter(|(_, read)| !read.missing.is_empty()).collect();
-    let named = |read: &DayRead| {
-        read.missing.iter().take(3).map(|row| fit(&row.name, NAME)).collect::<Vec<_>>().join(", ")
-    };
+    let named =
+        |read: &DayRead| joined(read.missing.iter().take(3).map(|row| fit(&row.name, NAME)), ", ");
     rows! {
         if days > 0 => Missing::new(format!("{} without a record", counted(u64::from(days), "day", "days")), "run `gpucost history record` every night; a day that is over can be recorded as long as its metrics are kept");
         for (day, read) in partial.last() => Missing::new(format!("what {} cost on {day}, among {} with unread places", named(read), counted(partial.len() as u64, "day", "days")), "the gaps of the run of that night say why");
-    }
-}
-
-columns! {
-    fn advised<'a>(row: &'a Realised) {
-        text "name", "workload", Narrow(0), row.action.name.clone(), "";
-        text "workload", "id", Wide, row.action.workload.clone(), "";
-        text "action", "action", Narrow(0), row.action.kind.name().to_owned(), "";
-        opt text "target", "to", Wide, row.action.target.as_ref().map(Target::to_string), "";
-        text "status", "status", Narrow(0), row.status.name().to_owned(), "";
-        opt date "since", "since", Narrow(0), row.since, "The first day on which it was carried out, at least in part.";
-        opt date "undone_on", "undone", Wide, row.undone_on, "";
-        count "days", "days", Narrow(0), row.days, "Days on which it was carried out and that can be compared.";
-        money "expected", "expected", Narrow(0), row.expected, "What it was expected to save on these days.";
-        opt money "saved", "saved", Narrow(0), row.saved.map(|(saved, _)| saved), "What it saved on them: its four parts add up to it.";
-        opt money "missed", "not done cost", Narrow(0), row.missed, "What it was expected to save on the days on which it was not carried out.";
-        opt money "saved_usage", "usage", Wide, part(row, SavedPart::Usage), "";
-        opt money "saved_mix", "mix", Wide, part(row, SavedPart::Mix), "";
-        opt money "saved_rate", "rate", Wide, part(row, SavedPart::Rate), "";
-        opt money "saved_standing", "standing", Wide, part(row, SavedPart::Standing), "";
-        count "days_not_comparable", "grew", Wide, row.days_not_comparable, "Days on which more ran than before.";
-        count "days_unpriced", "unpriced", Wide, row.days_unpriced, "";
-        text "risk", "risk", Wide, row.action.risk.name().to_owned(), "";
-        text "action_id", "action id", Wide, row.action.action_id.clone(), "";
     }
 }
 
@@ -299,13 +314,106 @@ fn claims(overview: &Overview) -> Vec<String> {
         let days: u64 = realised.actions.iter().map(|action| u64::from(of(action))).sum();
         (days > 0).then(|| counted(days, "day", "days"))
     };
-    let mut claims = Vec::new();
-    sentences! { claims;
-        for price in amount(realised.price) => "price changes of the cloud took off {price}, which no action claims";
-        for rest in amount(realised.unclaimed) => "{rest} of the difference is of changes that none of these actions brings about";
-        for days in days(|action| action.days_not_comparable) => "{days} of actions cannot be compared, because more ran than before; `--units FILE` compares per unit of work";
-        for days in days(|action| action.days_unpriced) => "{days} of actions have no public price of that day, so that nothing is claimed";
-        if realised.other_currencies > 0 => "{} in another currency and skipped", counted(realised.other_currencies, "action is", "actions are");
+    rows! {
+        for price in amount(realised.price) => format!("price changes of the cloud took off {price}, which no action claims");
+        for rest in amount(realised.unclaimed) => format!("{rest} of the difference is of changes that none of these actions brings about");
+        for days in days(|action| action.days_not_comparable) => format!("{days} of actions cannot be compared, because more ran than before; `--units FILE` compares per unit of work");
+        for days in days(|action| action.days_unpriced) => format!("{days} of actions have no public price of that day, so that nothing is claimed");
+        if realised.other_currencies > 0 => format!("{} in another currency and skipped", counted(realised.other_currencies, "action is", "actions are"));
     }
-    claims
+}
+
+/// Columns of a workload's name in a cause.
+const MOVER: usize = 40;
+
+/// The arithmetic of the forecast.
+fn forecast_steps(forecast: &Forecast) -> Vec<Step> {
+    let step = |name, words: String, amount| Step::new(name, words, Value::Money(amount));
+    let of_days = |number: u32| counted(u64::from(number), "day", "days");
+    let over = match forecast.unrecorded_days {
+        0 => String::new(),
+        over => format!(" ({over} of them over and not recorded whole)"),
+    };
+    let left = of_days(forecast.days_left) + &over;
+    let (least, most) = match forecast.certainty {
+        Certainty::Band { by, .. } => (band_words(&by), "of the same band"),
+        Certainty::Range { origins, .. } => {
+            let past = counted(origins as u64, "past forecast", "past forecasts");
+            let words = format!(
+                "range, no band: least of last day, mean of 7 days and drift; {past} of as many \
+                 days, {LEAST_ORIGINS} and {LEAST_CHECKED} checked bands are needed"
+            );
+            (words, "most of the same")
+        }
+        Certainty::Over => (String::new(), ""),
+    };
+    rows! {
+        step("spent", format!("{} recorded", of_days(forecast.recorded_days)), forecast.spent);
+        step("committed", format!("commitments on {left}, used or not"), forecast.committed);
+        step("running", goes_on(forecast, &left), forecast.running);
+        step("total", format!("spent + committed + running, {}", days(forecast.span)), forecast.total());
+        for (low, _) in forecast.bounds() => step("low", least.clone(), low);
+        for (_, high) in forecast.bounds() => step("high", most.to_owned(), high);
+    }
+}
+
+fn goes_on(forecast: &Forecast, left: &str) -> String {
+    let Forecast { by_weekdays, launched, state_day, .. } = forecast;
+    let jobs = counted(forecast.jobs as u64, "workload", "workloads");
+    let parts: Vec<String> = rows! {
+        format!("{jobs} of {state_day}, {left}");
+        if *by_weekdays > 0 => format!("{by_weekdays} by weekdays, whose error was at least {LEAST_GAIN_PERCENT}% smaller in {LEAST_TRIALS} back-tests or more");
+        if *launched > 0 => format!("{launched} launched on it for whole days");
+    };
+    parts.join("; ")
+}
+
+fn band_words(by: &Band) -> String {
+    let coverage = by.past_coverage_percent().map_or(String::new(), percent);
+    let (origins, inside, checked) = (by.origins, by.inside, by.checked);
+    format!("band of {origins} past errors, held {inside} of {checked} times ({coverage})")
+}
+
+/// What is assumed of days that are over and were not recorded whole; empty without one.
+fn unrecorded_words(forecast: &Forecast) -> String {
+    let (number, total) = (forecast.unrecorded_days, forecast.span.days());
+    let ahead = forecast.committed.amount() + forecast.running.amount();
+    let daily = ahead.checked_div(Decimal::from(forecast.days_left));
+    let Some(daily) = daily.filter(|_| number > 0) else { return String::new() };
+    let daily = money(Money::new(daily, forecast.running.currency()));
+    let (were, are) = if number == 1 { ("was", "is") } else { ("were", "are") };
+    let to_come = if number < forecast.days_left { ", like those to come" } else { "" };
+    format!(
+        "; {number} of its {total} days {were} not recorded whole and {are} taken at {daily} a \
+         day{to_come}"
+    )
+}
+
+/// Forecasts of months that are over.
+fn past_forecasts(overview: &Overview) -> Table {
+    let noun = ("forecast", "forecasts");
+    Table::of("past_forecasts", "FORECASTS OF THE PAST", noun, past(), &overview.past)
+}
+
+/// The last day beside what was expected of it; empty where the past is too short.
+fn last_day(overview: &Overview) -> Table {
+    let Some(report) = &overview.last_day else { return Table::default() };
+    let cause = report.change.map(|change| cause(&change, &report.movers));
+    let rows = report.total.iter().chain(&report.jobs).map(|day| {
+        let has_cause = day.job.is_none() && day.is_unusual;
+        (day, cause.as_deref().filter(|_| has_cause).unwrap_or_default())
+    });
+    Table::of("last_day", format!("LAST DAY  {}", report.day), ("row", "rows"), evaluation(), rows)
+}
+
+/// The largest parts of the change since the day before, and the workloads that moved most.
+fn cause(change: &Change, movers: &[(String, Money)]) -> String {
+    let mut parts: Vec<(ChangePart, Money)> = change.named().collect();
+    parts.retain(|(_, amount)| !amount.amount().is_zero());
+    parts.sort_by_key(|(_, amount)| Reverse(amount.amount().abs()));
+    let parts = parts.iter().take(2).map(|(name, amount)| format!("{name} {}", amount.signed()));
+    let movers = movers.iter();
+    let movers = movers.map(|(name, amount)| format!("{} {}", fit(name, MOVER), amount.signed()));
+    let words = [joined(parts, ", "), joined(movers, ", ")];
+    joined(words.into_iter().filter(|words| !words.is_empty()), "; ")
 }
