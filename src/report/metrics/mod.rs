@@ -1,17 +1,15 @@
 //! `gpucost metrics`: utilization per instance and GPU with its coverage, and the
-//! agent configuration and the Helm values of `setup metrics`.
-
-mod agent;
-
-pub use self::agent::{AgentSetup, agent_setup};
+//! agent configuration and the Helm values of `setup metrics`: the configuration makes GPU
+//! metrics carry the instance id and the GPU's index.
 
 use crate::analysis::Audit;
 use crate::domain::{
-    GpuUsage, InstanceUsage, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
+    AcceleratorKind, Component, GpuUsage, InstanceUsage, Provider, SeriesSource, Signal,
+    UtilizationSummary, Window, Workload, floored,
 };
 use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
 use crate::report::shared::next::{Invocation, setup_command};
-use crate::report::shared::text::counted;
+use crate::report::shared::text::{counted, joined, json_document, safe};
 use jiff::Timestamp;
 
 /// Values of the charts `dcgm-exporter` and `kube-state-metrics`, a document each. Nothing
@@ -120,4 +118,68 @@ fn signal(usage: &InstanceUsage) -> &'static str {
         Some((Signal::GpuUtilization, _)) => "GPU",
         Some((Signal::GpuPowerUtilization, _)) => "power",
     }
+}
+
+/// The configuration. JSON has no comments, so the instances stand beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSetup {
+    /// The agent's configuration as a JSON document.
+    pub configuration: String,
+    /// Running instances with NVIDIA GPUs whose utilization is not reported, in
+    /// words.
+    pub lacking: Vec<String>,
+    /// Running instances without a GPU signal that it does nothing for, in
+    /// words, each with what applies instead.
+    pub beyond: Vec<String>,
+}
+
+/// The agent configuration for the running instances of an audit.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_json::Error> {
+    let mut configuration: serde_json::Value = serde_json::from_str(include_str!("agent.json"))?;
+    configuration["metrics"]["namespace"] = namespace.into();
+    let configuration = json_document(&configuration)?;
+    let mut setup = AgentSetup { configuration, lacking: Vec::new(), beyond: Vec::new() };
+    for (workload, usage) in instances(audit) {
+        let names = [&workload.name, &workload.key.instance_type, &workload.key.region];
+        let names = joined(names.map(|name| safe(name)), ", ");
+        let line = format!("{} ({names})", safe(usage.instance.as_str()));
+        match (usage.signal.map(|(signal, _)| signal), applies_instead(workload)) {
+            (Some(Signal::GpuUtilization), _) => {}
+            (_, Some(advice)) => setup.beyond.push(format!("{line}: {advice}")),
+            (Some(_), None) => setup.lacking.push(format!("{line}, only power reported so far")),
+            (None, None) => setup.lacking.push(line),
+        }
+    }
+    Ok(setup)
+}
+
+/// What applies to a machine of SageMaker or another cloud, or whose accelerators nvidia-smi, which
+/// the CloudWatch agent runs, does not know; absent for others: those with GPUs of NVIDIA.
+fn applies_instead(workload: &Workload) -> Option<&'static str> {
+    let shape = workload.shape.as_ref();
+    Some(match (workload.key.component(), shape.map(|shape| shape.accelerator)) {
+        (Some(Component::Hosting), _) => "SageMaker publishes metrics of endpoints itself",
+        (Some(Component::Cluster), _) => {
+            "its exporters report to Prometheus, see `--prometheus-url`"
+        }
+        (Some(_), _) => "SageMaker publishes no GPU metric of it",
+        (None, _) if workload.key.provider != Provider::Aws => {
+            "not on AWS; `gpucost setup metrics --prometheus` is for it"
+        }
+        (None, None) => "unknown type; nvidia-smi support for its accelerator is unknown",
+        (None, Some(AcceleratorKind::Gpu)) => {
+            let model = shape?.gpu.as_ref()?.model.name();
+            return model
+                .starts_with("Radeon")
+                .then_some("AMD GPU; not collected by the CloudWatch agent");
+        }
+        (None, Some(AcceleratorKind::Neuron)) => {
+            "Neuron devices; neuron-monitor reports them to Prometheus, see `--prometheus-url`"
+        }
+        (None, Some(AcceleratorKind::Cpu)) => "no accelerator",
+        (None, Some(_)) => "no GPU; accelerator not collected by the CloudWatch agent",
+    })
 }

@@ -110,15 +110,10 @@ pub fn terraform_doc(
     report_doc(report, brief, &Caveats::new(), record, vec![changes, totals])
 }
 
-/// The JSON schema of `gpucost check --terraform-plan`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn terraform_schema() -> Result<String, serde_json::Error> {
-    let about = "What a Terraform plan costs, and the report of a gate on it. Keys may be added \
-                 within a schema version.";
-    let form = report_form(Record::heads(document()), tables(None).into());
-    doc_schema("terraform-check", about, &[form])
+schema! {
+    /// The JSON schema of `gpucost check --terraform-plan`.
+    terraform_schema: "terraform-check", [report_form(Record::heads(document()), tables(None).into())],
+    "What a Terraform plan costs, and the report of a gate on it. Keys may be added within a schema version."
 }
 
 fn tables(change: Option<&PlannedChange>) -> [Table; 2] {
