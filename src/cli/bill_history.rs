@@ -9,7 +9,7 @@ use crate::billing::{Expected, NotStored};
 use crate::config::{SettingsFile, parse_duration};
 use crate::domain::{BillKept, MonthlyBill, RecordedRun, safe, shell_word};
 use crate::report::text::fit;
-use crate::report::{BillAudit, StoredBill, kept_bill_text};
+use crate::report::{BillAudit, kept_bill_text};
 use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::{BucketAccess, Place};
@@ -170,13 +170,8 @@ pub(super) fn keep(
         Ok::<_, HistoryError>(kept)
     });
     for (bill, kept) in kept?.map_err(usage_history::unopened)? {
-        let line = kept_bill_text(&StoredBill {
-            month: bill.month,
-            payer: &bill.payer,
-            rows: bill.rows.len(),
-            place: &place.to_string(),
-            kept,
-        });
+        let (rows, place) = (bill.rows.len(), place.to_string());
+        let line = kept_bill_text(bill.month, &bill.payer, rows, &place, kept);
         output::say(&line, &args.out, io);
     }
     Ok(())

@@ -79,7 +79,7 @@ pub use price_status::{price_status_doc, price_status_schema};
 pub use pricing::{pricing_doc, pricing_schema};
 pub use profile::{ProfileReport, alert_line, profile_doc, profile_schema};
 pub use promises::promises_words;
-pub use records::{StoredBill, StoredRun, kept_bill_text, kept_run_text, verified_text};
+pub use records::{kept_bill_text, kept_run_text, verified_text};
 pub use reserved::reserved_doc;
 pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
 pub use rightsize::{Sizings, rightsize_doc, rightsize_schema};

@@ -9,67 +9,52 @@ use std::fmt::Write;
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
-/// A run that was recorded.
-#[derive(Debug, Clone, Copy)]
-pub struct StoredRun<'a> {
-    pub run_id: &'a str,
-    /// The history, as it may be shown.
-    pub place: &'a str,
-    /// The days that were new, ascending.
-    pub days: &'a [Date],
-    pub actions: usize,
-    /// Whether it was recorded now, and not before.
-    pub is_new: bool,
-}
-
-/// What came of recording a run, in a line.
-pub fn kept_run_text(run: &StoredRun<'_>) -> String {
-    let StoredRun { run_id, place, .. } = run;
-    if !run.is_new {
+/// What came of recording a run, in a line: `days` were new, ascending, and `is_new` says whether
+/// it was recorded now, and not before. `place` is the history, as it may be shown.
+pub fn kept_run_text(
+    (run_id, days): (&str, &[Date]),
+    actions: usize,
+    place: &str,
+    is_new: bool,
+) -> String {
+    if !is_new {
         return format!("{run_id} was recorded in {place} before; nothing was changed");
     }
-    let actions = counted(run.actions as u64, "action", "actions");
-    let days = match run.days {
+    let actions = counted(actions as u64, "action", "actions");
+    let number = counted(days.len() as u64, "day", "days");
+    let days = match days {
         [] => "no new day".to_owned(),
         [day] => day.to_string(),
-        [first, .., last] => {
-            format!("{} ({first} to {last})", counted(run.days.len() as u64, "day", "days"))
-        }
+        [first, .., last] => format!("{number} ({first} to {last})"),
     };
     format!("recorded {days} and {actions} as {run_id} in {place}")
 }
 
-/// A bill of a month that was kept.
-#[derive(Debug, Clone, Copy)]
-pub struct StoredBill<'a> {
-    /// Its first day.
-    pub month: Date,
-    /// Who pays; empty where the bill does not say.
-    pub payer: &'a str,
-    pub rows: usize,
-    pub place: &'a str,
-    pub kept: BillKept,
-}
-
-/// That the bill of a month was kept.
-pub fn kept_bill_text(bill: &StoredBill<'_>) -> String {
-    let StoredBill { payer, place, .. } = bill;
-    let month = bill.month.strftime("%Y-%m");
+/// That the bill of a month, by its first day, was kept in a history. `payer` is empty where the
+/// bill does not say who pays.
+pub fn kept_bill_text(
+    month: Date,
+    payer: &str,
+    rows: usize,
+    place: &str,
+    kept: BillKept,
+) -> String {
     let of_payer = if payer.is_empty() { String::new() } else { format!(" of {}", safe(payer)) };
-    if bill.kept == BillKept::Known {
-        return format!(
-            "the bill of {month}{of_payer} was recorded in {place} before; nothing was changed"
-        );
-    }
-    let rows = counted(bill.rows as u64, "hour of a resource", "hours of resources");
-    let mut text = format!("recorded {rows} of {month}{of_payer} in {place}");
-    if bill.kept == BillKept::Smaller {
-        text.push_str(
+    let month = format!("{}{of_payer}", month.strftime("%Y-%m"));
+    let rows = counted(rows as u64, "hour of a resource", "hours of resources");
+    let smaller = match kept {
+        BillKept::Known => {
+            return format!(
+                "the bill of {month} was recorded in {place} before; nothing was changed"
+            );
+        }
+        BillKept::New => "",
+        BillKept::Smaller => {
             "\nwarning: it is smaller than what was recorded of this month before, and takes its \
-             place\nhint: a month is recorded as a whole: pass all files of it at once",
-        );
-    }
-    text
+             place\nhint: a month is recorded as a whole: pass all files of it at once"
+        }
+    };
+    format!("recorded {rows} of {month} in {place}{smaller}")
 }
 
 /// What was checked, and each file with which something is wrong.
@@ -121,13 +106,7 @@ mod tests {
     #[test]
     fn a_bill_says_what_was_kept_of_it() {
         let of = |payer, rows, kept| {
-            kept_bill_text(&StoredBill {
-                month: Date::constant(2026, 10, 1),
-                payer,
-                rows,
-                place: "history",
-                kept,
-            })
+            kept_bill_text(Date::constant(2026, 10, 1), payer, rows, "history", kept)
         };
         assert_eq!(
             of("111122223333", 1_440, BillKept::New),
@@ -148,9 +127,7 @@ mod tests {
     #[test]
     fn a_run_says_which_days_were_new() {
         let days: Vec<Date> = (20..23).map(|day| Date::constant(2026, 11, day)).collect();
-        let of = |days: &[Date], is_new| {
-            kept_run_text(&StoredRun { run_id: "RUN", place: "history", days, actions: 1, is_new })
-        };
+        let of = |days: &[Date], is_new| kept_run_text(("RUN", days), 1, "history", is_new);
         assert_eq!(
             of(&days, true),
             "recorded 3 days (2026-11-20 to 2026-11-22) and 1 action as RUN in history"

@@ -7,7 +7,7 @@ use crate::cli::exit::{Outcome, refusal};
 use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
 use crate::domain::{Policy, latest_believed};
-use crate::report::{StoredRun, kept_run_text};
+use crate::report::kept_run_text;
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::Place;
 use crate::usage::Estate;
@@ -69,13 +69,8 @@ impl Keeping {
         let is_new = self
             .history
             .run(out, io, async |records: Records| record(&records.at(now), &mut kept).await)?;
-        Ok(kept_run_text(&StoredRun {
-            run_id: &kept.run.run_id,
-            place: &self.history.place.to_string(),
-            days: &kept.run.days,
-            actions: kept.actions.len(),
-            is_new,
-        }))
+        let (run, place) = (&kept.run, self.history.place.to_string());
+        Ok(kept_run_text((&run.run_id, &run.days), kept.actions.len(), &place, is_new))
     }
 }
 
