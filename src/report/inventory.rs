@@ -1,7 +1,7 @@
 //! `gpucost inventory`: the instances with their shape, state, purchase option and price, and
 //! what clusters and SageMaker know beside them.
 
-use super::doc::{Doc, Record, Table, columns, doc_schema, rows};
+use super::doc::{Doc, Record, Table, columns, doc_schema, tables};
 use super::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
 use super::shared::text::{ABSENT, counted, currency_code, joined, json_account, money_or_absent};
 use super::shared::view::{RowFacts, team_of};
@@ -186,7 +186,10 @@ columns! {
 
 /// The inventory as a document. `shown` are the places of the instances to list, in order.
 pub fn inventory_doc(listing: &Listing<'_>, shown: &[usize]) -> Doc {
-    let mut tables = tables(titles(listing), Some(listing), shown);
+    let mut tables = tables(Some(listing), shown);
+    for (table, title) in tables.iter_mut().zip(titles(listing)) {
+        table.title = title;
+    }
     let hidden = (listing.instances.len() - shown.len()) as u64;
     if hidden > 0 {
         let others = counted(hidden, "other instance", "other instances");
@@ -210,31 +213,24 @@ pub fn inventory_doc(listing: &Listing<'_>, shown: &[usize]) -> Doc {
 
 schema! {
     /// The JSON schema of `gpucost inventory`.
-    inventory_schema: "inventory", [Doc::form_with_gaps(Record::heads(document()), tables(["Sorted by account, region, type and ID.", "Machines of clusters; absent where none was read.", "Devices that pods hold or wait for; absent where none was read.", "Variants of SageMaker endpoints; absent where none was read.", "Training plans of SageMaker; absent where there are none.", "Training jobs of SageMaker, the most expensive first; absent where none was read."].map(str::to_owned), None, &[]))],
+    inventory_schema: "inventory", [Doc::form_with_gaps(Record::heads(document()), tables(None, &[]))],
     "The instances with their shape, state and price; docs/json.md has the promises of every document. Rates per hour have up to six decimals, amounts per month cents. Keys may be added within a schema version."
 }
 
-fn tables<'a>(
-    titles: [String; 6],
-    listing: Option<&'a Listing<'a>>,
-    shown: &'a [usize],
-) -> Vec<Table> {
+/// The tables, titled as their schema describes them.
+fn tables<'a>(listing: Option<&'a Listing<'a>>, shown: &'a [usize]) -> Vec<Table> {
     let listings = || listing.into_iter();
     let chosen = listings()
         .flat_map(|listing| shown.iter().filter_map(move |place| listing.instances.get(*place)));
-    let [first, of_nodes, of_claims, of_hosts, of_plans, of_jobs] = titles;
-    let mut tables: Vec<Table> = rows! {
-        Table::of("instances", first, ("instance", "instances"), instances(), chosen);
-        Table::of("nodes", of_nodes, ("node", "nodes"), nodes(), listings().flat_map(|listing| &listing.nodes));
-        Table::of("claims", of_claims, ("claim", "claims"), claims(), listings().flat_map(|listing| &listing.claims));
-        Table::of("component_hosts", of_hosts, ("endpoint", "endpoints"), hosts(), listings().flat_map(|listing| &listing.hosts));
-        Table::of("training_plans", of_plans, ("plan", "plans"), plans(), listings().flat_map(|listing| &listing.estate.managed.plans));
-        Table::of("training_jobs", of_jobs, ("job", "jobs"), jobs(), listings().flat_map(|listing| &listing.jobs));
+    let tables = tables! {
+        "instances", "Sorted by account, region, type and ID.", ("instance", "instances"), instances(), chosen;
+        "nodes", "Machines of clusters; absent where none was read.", ("node", "nodes"), nodes(), listings().flat_map(|listing| &listing.nodes), is_optional: true;
+        "claims", "Devices that pods hold or wait for; absent where none was read.", ("claim", "claims"), claims(), listings().flat_map(|listing| &listing.claims), is_optional: true;
+        "component_hosts", "Variants of SageMaker endpoints; absent where none was read.", ("endpoint", "endpoints"), hosts(), listings().flat_map(|listing| &listing.hosts), is_optional: true;
+        "training_plans", "Training plans of SageMaker; absent where there are none.", ("plan", "plans"), plans(), listings().flat_map(|listing| &listing.estate.managed.plans), is_optional: true;
+        "training_jobs", "Training jobs of SageMaker, the most expensive first; absent where none was read.", ("job", "jobs"), jobs(), listings().flat_map(|listing| &listing.jobs), is_optional: true;
     };
-    for table in &mut tables[1..] {
-        table.is_optional = true;
-    }
-    tables
+    tables.into()
 }
 
 fn titles(listing: &Listing<'_>) -> [String; 6] {

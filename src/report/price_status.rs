@@ -15,14 +15,8 @@ use std::path::Path;
 /// The cache, if there is one, where it is, and the day.
 struct Cache<'a>(Option<&'a Estate>, &'a Path, Date);
 
-/// Prices of one list and day.
-struct List {
-    origin: &'static str,
-    source: String,
-    date: Date,
-    prices: u64,
-    today: Date,
-}
+/// Prices of one list and day: from where, their list, when they were seen, how many, and today.
+type List = (&'static str, String, Date, u64, Date);
 
 columns! {
     fn document<'a>(row: Cache<'a>) {
@@ -47,11 +41,11 @@ columns! {
     }
 
     fn lists(list: List) {
-        word[&["cache", "bundled"]] "origin", "origin", Narrow(0), list.origin, "";
-        count "prices", "prices", Narrow(0), list.prices, "Number of prices.";
-        date "date", "date", Narrow(0), list.date, "The day on which its prices were last seen.";
-        opt count "age_days", "days", Narrow(0), age_days(list.date, list.today), "In days; null if it is from the future.";
-        text "source", "list", Narrow(0), list.source.clone(), "";
+        word[&["cache", "bundled"]] "origin", "origin", Narrow(0), list.0, "";
+        count "prices", "prices", Narrow(0), list.3, "Number of prices.";
+        date "date", "date", Narrow(0), list.2, "The day on which its prices were last seen.";
+        opt count "age_days", "days", Narrow(0), age_days(list.2, list.4), "In days; null if it is from the future.";
+        text "source", "list", Narrow(0), list.1.clone(), "";
     }
 }
 
@@ -62,8 +56,8 @@ pub fn price_status_doc(path: &Path, estate: Option<&Estate>, now: Timestamp) ->
     let cached = tally(cached.map(|(_, quote)| (quote.source.clone(), quote.seen_on)));
     let rows = [("cache", cached), ("bundled", bundled_origins(|_| true))];
     let rows = rows.into_iter().flat_map(|(origin, lists)| {
-        let lists = lists.into_iter();
-        lists.map(move |((source, date), prices)| List { origin, source, date, prices, today })
+        let rows = lists.into_iter();
+        rows.map(move |((source, date), prices)| (origin, source, date, prices, today))
     });
     let mut table = Table::of("lists", "LISTS", ("list", "lists"), lists(), rows);
     table.notes.push(format!("cache: {}", path.display()));

@@ -21,43 +21,36 @@ columns! {
     }
 }
 
-/// A workload with GPUs that runs.
-struct Row<'a> {
-    workload: &'a AuditedWorkload,
-    used: GpuUse,
-    hours: GpuHours,
-    /// Absent without a measured instance, where neither use nor rest is known.
-    utilization: Option<f64>,
+/// A workload with GPUs that runs, and their use and hours.
+type UsedWorkload<'a> = (&'a AuditedWorkload, GpuUse, GpuHours);
+
+fn used_workload<'a>(audited: &'a AuditedWorkload, policy: &Policy) -> Option<UsedWorkload<'a>> {
+    let workload = &audited.workload;
+    let mut used = GpuUse::new(workload.monthly_cost().map_or(Currency::Usd, Money::currency));
+    used.add(workload, policy);
+    let hours = used.hours()?;
+    Some((audited, used, hours))
 }
 
-impl<'a> Row<'a> {
-    fn of(audited: &'a AuditedWorkload, policy: &Policy) -> Option<Self> {
-        let workload = &audited.workload;
-        let mut used = GpuUse::new(workload.monthly_cost().map_or(Currency::Usd, Money::currency));
-        used.add(workload, policy);
-        let (hours, utilization) = (used.hours()?, used.utilization_percent());
-        Some(Self { workload: audited, used, hours, utilization })
-    }
-
-    /// The same figure as that of the audit: its rate over the GPUs and their mean utilization.
-    fn useful_hour(&self) -> Option<Money> {
-        let cost = self.used.cost_per_useful_gpu_hour()?;
-        Some(Money::new(self.workload.workload.cost_per_useful_gpu_hour()?, cost.currency()))
-    }
+/// The same figure as that of the audit: its rate over the GPUs and their mean utilization.
+fn useful_hour((audited, used, _): &UsedWorkload<'_>) -> Option<Money> {
+    let cost = used.cost_per_useful_gpu_hour()?;
+    Some(Money::new(audited.workload.cost_per_useful_gpu_hour()?, cost.currency()))
 }
 
 columns! {
-    fn of_workloads<'a>(row: Row<'a>) {
-        text "workload", "workload", Narrow(0), row.workload.workload.name.clone();
-        text "id", "id", Wide, row.workload.workload.id();
-        opt money "monthly_cost", "month", Narrow(0), row.workload.workload.monthly_cost();
-        number "gpu_hours_monthly", "GPU hours", Narrow(0), row.hours.all;
-        opt number "useful_gpu_hours_monthly", "useful", Narrow(0), row.utilization.map(|_| row.hours.useful);
-        opt number "idle_gpu_hours_monthly", "idle", Narrow(0), row.utilization.map(|_| row.hours.idle);
-        number "unmeasured_gpu_hours_monthly", "unmeasured", Narrow(0), row.hours.unmeasured;
-        opt percent "utilization_percent", "use", Narrow(0), row.utilization;
-        opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), row.useful_hour();
-        opt number[2] "time_to_first_work_hours", "first work h", Wide, waits_for_work(&row.workload.workload).map(|wait| wait.as_secs_f64() / 3_600.0).reduce(f64::max);
+    /// Without a measured instance, neither use nor rest is known.
+    fn of_workloads<'a>(row: UsedWorkload<'a>) {
+        text "workload", "workload", Narrow(0), row.0.workload.name.clone();
+        text "id", "id", Wide, row.0.workload.id();
+        opt money "monthly_cost", "month", Narrow(0), row.0.workload.monthly_cost();
+        number "gpu_hours_monthly", "GPU hours", Narrow(0), row.2.all;
+        opt number "useful_gpu_hours_monthly", "useful", Narrow(0), row.1.utilization_percent().map(|_| row.2.useful);
+        opt number "idle_gpu_hours_monthly", "idle", Narrow(0), row.1.utilization_percent().map(|_| row.2.idle);
+        number "unmeasured_gpu_hours_monthly", "unmeasured", Narrow(0), row.2.unmeasured;
+        opt percent "utilization_percent", "use", Narrow(0), row.1.utilization_percent();
+        opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), useful_hour(row);
+        opt number[2] "time_to_first_work_hours", "first work h", Wide, waits_for_work(&row.0.workload).map(|wait| wait.as_secs_f64() / 3_600.0).reduce(f64::max);
     }
 
     fn of_jobs<'a>(row: &'a JobCost) {
@@ -74,7 +67,7 @@ columns! {
 pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> Doc {
     let fleet = Kpi::ALL.iter().map(|kpi| figure(*kpi, audit));
     let figures = fleet.chain(audit.kpis.unit_costs.iter().map(unit_cost));
-    let workloads = audit.workloads.iter().filter_map(|workload| Row::of(workload, policy));
+    let workloads = audit.workloads.iter().filter_map(|workload| used_workload(workload, policy));
     let jobs = Some(&audit.kpis.jobs).filter(|jobs| !jobs.is_empty());
     let window = format!("{} to {}", minute(audit.window.start), minute(audit.window.end));
     Doc {

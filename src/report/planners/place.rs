@@ -102,12 +102,7 @@ fn steps(schedule: &JobSchedule) -> Vec<Step> {
 }
 
 /// A job as it is planned, and as it would run at once.
-struct Row<'a> {
-    found: &'a JobSchedule,
-    job: &'a Job,
-    planned: &'a Placement,
-    first_come: &'a Placement,
-}
+type Row<'a> = (&'a JobSchedule, &'a Placement, &'a Placement);
 
 columns! {
     fn of_plans<'a>(row: (&'static str, &'a JobPlan, &'a JobSchedule)) {
@@ -121,29 +116,27 @@ columns! {
     }
 
     fn of_jobs<'a>(row: Row<'a>) {
-        text "job", "job", Narrow(0), row.job.name.clone();
-        text "place", "place", Narrow(0), place(row);
-        text "region", "region", Narrow(0), region_of(row.found, row.planned).to_owned();
-        text "purchase_option", "option", Narrow(0), option(row.planned.place).to_owned();
-        opt time "start", "start", Narrow(0), instant(row.planned.start());
-        opt time "end", "end", Narrow(0), instant(row.planned.end());
-        opt time "deadline", "deadline", Wide, row.job.deadline.and_then(instant);
-        count "pieces", "pieces", Wide, row.planned.spans.len();
-        count "gpus", "GPUs", Wide, row.job.gpus;
-        money "transfer_cost", "transfer", Wide, amount(row.found, row.planned.transfer);
-        opt percent "miss_percent", "may miss", Wide, row.planned.miss.map(|miss| miss * 100.0);
-        money "cost", "cost", Narrow(0), amount(row.found, row.planned.total());
-        money "first_come_cost", "at once", Narrow(0), amount(row.found, row.first_come.total());
-        flag "is_late", "late", Narrow(0), row.planned.is_late;
+        text "job", "job", Narrow(0), job(row.0, row.1).name.clone();
+        text "place", "place", Narrow(0), place(row.0, row.1);
+        text "region", "region", Narrow(0), region_of(row.0, row.1).to_owned();
+        text "purchase_option", "option", Narrow(0), option(row.1.place).to_owned();
+        opt time "start", "start", Narrow(0), instant(row.1.start());
+        opt time "end", "end", Narrow(0), instant(row.1.end());
+        opt time "deadline", "deadline", Wide, job(row.0, row.1).deadline.and_then(instant);
+        count "pieces", "pieces", Wide, row.1.spans.len();
+        count "gpus", "GPUs", Wide, job(row.0, row.1).gpus;
+        money "transfer_cost", "transfer", Wide, amount(row.0, row.1.transfer);
+        opt percent "miss_percent", "may miss", Wide, row.1.miss.map(|miss| miss * 100.0);
+        money "cost", "cost", Narrow(0), amount(row.0, row.1.total());
+        money "first_come_cost", "at once", Narrow(0), amount(row.0, row.2.total());
+        flag "is_late", "late", Narrow(0), row.1.is_late;
     }
 }
 
 fn jobs(schedule: &JobSchedule) -> Table {
     let placements = || schedule.planned.placements.iter();
-    let rows = placements().zip(&schedule.first_come.placements).map(|(planned, first_come)| {
-        let job = &schedule.request.jobs[planned.job];
-        Row { found: schedule, job, planned, first_come }
-    });
+    let rows = placements().zip(&schedule.first_come.placements);
+    let rows = rows.map(|(planned, first_come)| (schedule, planned, first_come));
     let regions: BTreeSet<&str> =
         placements().map(|placement| region_of(schedule, placement)).collect();
     let only = regions.first().filter(|_| regions.len() == 1);
@@ -151,6 +144,10 @@ fn jobs(schedule: &JobSchedule) -> Table {
     Table::of("jobs", format!("JOBS  {place}times in UTC"), ("job", "jobs"), of_jobs(), rows)
         .wide_unless(only.is_none(), &["region"])
         .wide_unless(schedule.planned.late() > 0, &["is_late"])
+}
+
+fn job<'a>(schedule: &'a JobSchedule, placement: &Placement) -> &'a Job {
+    &schedule.request.jobs[placement.job]
 }
 
 fn rental<'a>(schedule: &'a JobSchedule, job: &Job, rental: usize) -> &'a Rental {
@@ -161,16 +158,17 @@ fn region_of<'a>(schedule: &'a JobSchedule, placement: &Placement) -> &'a str {
     match placement.place {
         Where::Host(host) => &schedule.request.hosts[host].region,
         Where::Rental { rental: place, .. } => {
-            &rental(schedule, &schedule.request.jobs[placement.job], place).region
+            &rental(schedule, job(schedule, placement), place).region
         }
     }
 }
 
-fn place(row: &Row<'_>) -> String {
-    match row.planned.place {
-        Where::Host(host) => row.found.request.hosts[host].id.clone(),
+fn place(schedule: &JobSchedule, placement: &Placement) -> String {
+    match placement.place {
+        Where::Host(host) => schedule.request.hosts[host].id.clone(),
         Where::Rental { rental: place, machines, .. } => {
-            format!("{machines} × {}", rental(row.found, row.job, place).instance_type)
+            let rental = rental(schedule, job(schedule, placement), place);
+            format!("{machines} × {}", rental.instance_type)
         }
     }
 }
@@ -186,13 +184,9 @@ fn option(place: Where) -> &'static str {
 /// Jobs on rented machines: how many of which, and whether they are spot.
 fn rented(schedule: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, bool)> {
     schedule.planned.placements.iter().filter_map(|placement| {
-        let job = &schedule.request.jobs[placement.job];
-        match placement.place {
-            Where::Host(_) => None,
-            Where::Rental { rental: place, machines, spot } => {
-                Some((job, machines, rental(schedule, job, place), spot.is_some()))
-            }
-        }
+        let job = job(schedule, placement);
+        let Where::Rental { rental: place, machines, spot } = placement.place else { return None };
+        Some((job, machines, rental(schedule, job, place), spot.is_some()))
     })
 }
 

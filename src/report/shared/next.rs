@@ -23,23 +23,20 @@ impl Invocation {
     /// The flags that lead to the same estate, each with a blank before it; none where they
     /// are very long.
     pub fn estate_flags(&self) -> String {
-        let words = self.scope.iter().map(|word| shell_word(word));
-        let words = words.chain(self.quoted.iter().cloned());
-        let flags: String = words.map(|word| format!(" {word}")).collect();
+        let flags: String = self.words(false).map(|word| format!(" {word}")).collect();
         if flags.len() <= LONGEST_COMMAND { flags } else { String::new() }
     }
 
     /// A whole command, quoted for a shell.
     pub(in crate::report) fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
-        let words: Vec<String> = self
-            .scope
-            .iter()
-            .chain(self.audit.iter().filter(|_| for_audit))
-            .map(|w| shell_word(w))
-            .chain(self.quoted.iter().cloned())
-            .collect();
-        let parts = ["gpucost", name, &words.join(" "), rest];
+        let parts = ["gpucost", name, &joined(self.words(for_audit), " "), rest];
         joined(parts.into_iter().filter(|part| !part.is_empty()), " ")
+    }
+
+    fn words(&self, for_audit: bool) -> impl Iterator<Item = String> {
+        let audit = self.audit.iter().filter(move |_| for_audit);
+        let words = self.scope.iter().chain(audit).map(|word| shell_word(word));
+        words.chain(self.quoted.iter().cloned())
     }
 
     /// The same for a report of bounded size: without what the user typed when
