@@ -6,12 +6,12 @@ use super::doc::{
 use super::reserved::CURRENCIES;
 use super::run_diff::run_diff_form;
 use super::shared::kpis::{per, title};
-use super::shared::text::{count, counted, currency_code, joined, json_account, minute};
+use super::shared::text::{count, counted, currency_code, joined, json_account, less, minute};
 use crate::analysis::{
     AuditDiff, ChangedField, Delta, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
     UnusedChange, WorkloadChange,
 };
-use crate::domain::{Kpi, KpiValue, Money, PastAudit, PastFinding, PastWorkload};
+use crate::domain::{Kpi, KpiValue, PastAudit, PastFinding, PastWorkload};
 
 const FIELDS: &[&str] =
     &["instance_type", "instances", "state", "purchase_option", "classification", "monthly_cost"];
@@ -264,12 +264,6 @@ fn outcome(plan: &PlanOutcome) -> String {
         }
     }
     words
-}
-
-fn less(saved: Money) -> String {
-    let amount = Money::new(saved.amount().abs(), saved.currency());
-    let is_more = saved.amount().is_sign_negative() && !saved.amount().is_zero();
-    format!("{amount} {}", if is_more { "more" } else { "less" })
 }
 
 /// What findings that are gone were worth in the end.

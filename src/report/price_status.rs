@@ -1,10 +1,9 @@
 //! `gpucost pricing status`: what prices there are, and how old they are.
 
-use super::doc::{Doc, Record, Table, columns, doc_schema};
+use super::doc::{Doc, Record, Table, columns, doc_schema, gaps};
 use super::shared::gaps::tally;
 use super::shared::text::{counted, minute};
 use crate::catalog::bundled_origins;
-use crate::domain::Gap;
 use crate::usage::Estate;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -29,15 +28,7 @@ columns! {
         opt count "age_days", "", Data, age_days(day(row.0.as_of), row.1), "In days; null if it is from the future.";
         texts "regions", "", Data, regions(row.0), "Those that it has prices for.";
         count "instance_types", "", Data, instance_types(row.0), "Number of types.";
-        rows[gap] "gaps", "", Data, row.0.gaps.iter(), "What the last refresh could not read.";
-    }
-
-    fn gap<'a>(gap: &'a Gap) {
-        text "what", "", Data, gap.what.to_string(), "";
-        text "where", "", Data, gap.place.clone(), "";
-        text "reason", "", Data, gap.reason.clone(), "";
-        text "hint", "", Data, gap.hint.clone(), "";
-        opt text "cause", "", Data, gap.cause.as_ref().map(|cause| cause.kind().name().to_owned()), "The name of its cause; null where an estate states its reason in its own words.";
+        rows[gaps] "gaps", "", Data, row.0.gaps.iter(), "What the last refresh could not read.";
     }
 
     fn lists(list: List) {

@@ -49,52 +49,44 @@ pub fn promises_words(term_totals: &[Money]) -> Option<String> {
 
 pub(super) const RISKS: &[&str] = Risk::NAMES;
 
-/// A purchase with what it promises.
-pub(super) struct PurchaseRow<'a>(&'a Purchase, Option<Promise>);
-
-pub(super) fn purchase_row(purchase: &Purchase) -> PurchaseRow<'_> {
-    PurchaseRow(purchase, purchase.promise())
-}
-
 columns! {
     /// A purchase of a plan: what it promises, and what it saves.
-    pub(super) fn purchase<'a>(row: PurchaseRow<'a>) {
-        opt money "total", "total", Screen, row.1.as_ref().map(|promise| promise.term_total), "";
-        text "units", "what", Screen, format!("{} × {} in {}", row.0.count, row.0.key.instance_type, row.0.key.region), "";
-        opt word[&["standard-reserved-instance", "ec2-instance-savings-plan"]] "kind", "", Data, row.1.as_ref().map(|promise| promise.kind), "";
-        text "option", "", Data, row.0.term.option.to_string(), "";
-        opt text "account", "", Data, row.0.account.clone(), "The account to buy in; null where accounts share commitments.";
-        text "region", "", Data, row.0.key.region.clone(), "";
-        text "instance_type", "", Data, row.0.key.instance_type.clone(), "";
-        text "operating_system", "", Data, row.0.key.operating_system.name().to_owned(), "";
-        text "tenancy", "", Data, row.0.key.tenancy.name().to_owned(), "";
-        count "count", "", Data, row.0.count, "";
-        opt count[TERMS] "term_years", "", Data, row.1.as_ref().map(|promise| promise.term.years), "";
-        opt word[PAYMENTS] "payment", "", Data, row.1.as_ref().map(|promise| promise.term.payment.name()), "";
-        word[CURRENCIES] "currency", "", Data, row.0.monthly_savings.currency().code(), "Of all its amounts.";
-        price "on_demand_hourly", "", Json, row.0.on_demand_hourly.an_hour(), "";
-        price "effective_hourly", "", Json, row.0.term.effective_hourly.an_hour(), "";
-        opt money "upfront", "", Data, row.1.as_ref().map(|promise| promise.upfront), "Paid at once for all of them.";
-        opt money "monthly", "", Data, row.1.as_ref().map(|promise| promise.monthly), "Paid per month beside that, used or not.";
-        opt money "term_total", "", Data, row.1.as_ref().map(|promise| promise.term_total), "Everything that is paid until the term ends.";
-        opt percent "break_even_utilization", "", Data, row.1.as_ref().and_then(|promise| promise.break_even_percent.to_f64()), "Percentage of the hours from which on it pays.";
-        opt number "evidence_days", "", Data, row.1.as_ref().map(|promise| promise.evidence_days.round_dp(1)), "Days for which every instance was observed that it was sized by.";
-        money "monthly_savings", "", Data, row.0.monthly_savings, "";
-        word[RISKS] "risk", "", Data, row.0.term.risk.name(), "";
-        texts "caveats", "", Data, row.0.caveats.clone(), "";
-        texts "steps", "", Data, row.0.steps.clone(), "What is to be done before it is bought.";
-        opt text "terms", "terms", Below, row.1.as_ref().map(|promise| format!("{}; {}", row.0.what(), worth(promise))), "";
-        opt text "paid", "paid", Below, row.1.as_ref().map(|promise| paid(row.0, promise)), "";
-        opt text "before", "before", Below, Some(joined(row.0.steps.iter().chain(&row.0.caveats).map(String::as_str), "; ")).filter(|words| !words.is_empty()), "";
+    pub(super) fn purchase<'a>(row: &'a Purchase) {
+        opt money "total", "total", Screen, row.promise().map(|promise| promise.term_total), "";
+        text "units", "what", Screen, format!("{} × {} in {}", row.count, row.key.instance_type, row.key.region), "";
+        opt word[&["standard-reserved-instance", "ec2-instance-savings-plan"]] "kind", "", Data, row.promise().map(|promise| promise.kind), "";
+        text "option", "", Data, row.term.option.to_string(), "";
+        opt text "account", "", Data, row.account.clone(), "The account to buy in; null where accounts share commitments.";
+        text "region", "", Data, row.key.region.clone(), "";
+        text "instance_type", "", Data, row.key.instance_type.clone(), "";
+        text "operating_system", "", Data, row.key.operating_system.name().to_owned(), "";
+        text "tenancy", "", Data, row.key.tenancy.name().to_owned(), "";
+        count "count", "", Data, row.count, "";
+        opt count[TERMS] "term_years", "", Data, row.promise().map(|promise| promise.term.years), "";
+        opt word[PAYMENTS] "payment", "", Data, row.promise().map(|promise| promise.term.payment.name()), "";
+        word[CURRENCIES] "currency", "", Data, row.monthly_savings.currency().code(), "Of all its amounts.";
+        price "on_demand_hourly", "", Json, row.on_demand_hourly.an_hour(), "";
+        price "effective_hourly", "", Json, row.term.effective_hourly.an_hour(), "";
+        opt money "upfront", "", Data, row.promise().map(|promise| promise.upfront), "Paid at once for all of them.";
+        opt money "monthly", "", Data, row.promise().map(|promise| promise.monthly), "Paid per month beside that, used or not.";
+        opt money "term_total", "", Data, row.promise().map(|promise| promise.term_total), "Everything that is paid until the term ends.";
+        opt percent "break_even_utilization", "", Data, row.promise().and_then(|promise| promise.break_even_percent.to_f64()), "Percentage of the hours from which on it pays.";
+        opt number "evidence_days", "", Data, row.promise().map(|promise| promise.evidence_days.round_dp(1)), "Days for which every instance was observed that it was sized by.";
+        money "monthly_savings", "", Data, row.monthly_savings, "";
+        word[RISKS] "risk", "", Data, row.term.risk.name(), "";
+        texts "caveats", "", Data, row.caveats.clone(), "";
+        texts "steps", "", Data, row.steps.clone(), "What is to be done before it is bought.";
+        opt text "terms", "terms", Below, row.promise().map(|promise| format!("{}; {}", row.what(), worth(&promise))), "";
+        opt text "paid", "paid", Below, row.promise().map(|promise| paid(row, &promise)), "";
+        opt text "before", "before", Below, Some(joined(row.steps.iter().chain(&row.caveats).map(String::as_str), "; ")).filter(|words| !words.is_empty()), "";
     }
 }
 
 /// The commitments that a plan buys, each for a pool of workloads.
 pub(super) fn purchases_table<'a>(purchases: impl IntoIterator<Item = &'a Purchase>) -> Table {
     let title = "PROMISES  paid until the term ends, used or not, after all actions above";
-    let rows = purchases.into_iter().map(purchase_row);
     Table {
         summed: &["term_total", "monthly_savings", "upfront", "monthly"],
-        ..Table::of("purchases", title, ("purchase", "purchases"), purchase(), rows)
+        ..Table::of("purchases", title, ("purchase", "purchases"), purchase(), purchases)
     }
 }

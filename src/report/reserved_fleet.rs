@@ -2,7 +2,7 @@
 //! commitments.
 
 use super::doc::{CsvRows, Doc, Record, Table, columns, doc_schema, rows};
-use super::promises::{promise_words, purchase, purchase_row};
+use super::promises::{promise_words, purchase};
 use super::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form};
 use super::shared::text::{count, joined, money, rounded, unit_price};
 use crate::analysis::{
@@ -13,13 +13,9 @@ use crate::savings::{CommitmentKind, CommitmentUse, ConcurrentUsage, Purchase, S
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-/// What is sold to a pool.
-struct OptionRow<'a> {
-    option: &'a PoolOption,
-    is_planned: bool,
-    /// Whether it is counted in instances, and not in money per hour.
-    is_counted: bool,
-}
+/// What is sold to a pool, whether the plan buys it, and whether it is counted in instances, and not
+/// in money per hour.
+type OptionRow<'a> = (&'a PoolOption, bool, bool);
 
 columns! {
     fn document(fleet: ReservedFleet) {
@@ -46,7 +42,7 @@ columns! {
         rows[concurrent] "concurrency", "", Data, concurrency(&pool.usage), "";
         rows[options] "options", "options", Narrow(0), offered(&pool.options, &pool.purchases, true), "Every term and payment option that is sold, shortest term first.";
         texts "notes", "", Screen, pool_notes(pool), "";
-        rows[purchase] "purchases", "", Data, pool.purchases.iter().map(purchase_row), "What the plan buys for this pool; empty where it buys nothing, and for today's usage.";
+        rows[purchase] "purchases", "", Data, &pool.purchases, "What the plan buys for this pool; empty where it buys nothing, and for today's usage.";
         opt price "capacity_block_hourly", "", Data, pool.capacity_block.as_ref().map(PriceQuote::an_hour), "";
         opt date "capacity_block_date", "", Data, pool.capacity_block.as_ref().map(|quote| quote.seen_on), "";
         opt word[ORIGINS] "capacity_block_origin", "", Data, pool.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
@@ -64,7 +60,7 @@ columns! {
         price "on_demand_peak_hourly", "at most", Narrow(0), pool.on_demand_peak, "";
         rows[options] "options", "options", Narrow(0), offered(&pool.options, &pool.purchases, false), "Every term and payment option that is sold, shortest term first.";
         texts "notes", "", Screen, family_notes(pool), "";
-        rows[purchase] "purchases", "", Data, pool.purchases.iter().map(purchase_row), "What the plan buys for this pool; empty where it buys nothing, and for today's usage.";
+        rows[purchase] "purchases", "", Data, &pool.purchases, "What the plan buys for this pool; empty where it buys nothing, and for today's usage.";
     }
 
     /// So many instances, from the first number to the last, ran in the same hours.
@@ -75,23 +71,23 @@ columns! {
     }
 
     fn options<'a>(row: OptionRow<'a>) {
-        flag "planned", "planned", Narrow(0), row.is_planned, "Whether the plan buys it.";
-        count[TERMS] "term_years", "years", Narrow(0), row.option.term.years, "";
-        word[PAYMENTS] "payment", "payment", Narrow(0), row.option.term.payment.name(), "";
-        text "buy", "buy", Screen, if row.is_counted { row.option.amount.normalize().to_string() } else { format!("{}/h", unit_price(row.money(row.option.amount.round_dp(4)))) }, "";
-        opt count "count", "", Data, row.option.amount.to_u64().filter(|_| row.is_counted), "The optimal number of reserved instances; null for a plan.";
-        opt price "commitment_hourly", "", Data, (!row.is_counted).then(|| row.money(row.option.amount)), "The optimal commitment of a plan, per hour; null for reserved instances.";
-        price "effective_hourly", "effective", Narrow(2), row.option.hourly, "Hourly cost of the whole option, the upfront payment spread over the term.";
-        money "upfront_total", "upfront", Wide, row.money(row.option.paid.upfront), "";
-        share "break_even_utilization", "break-even", Narrow(0), row.option.break_even_utilization, "Share of the hours above which a unit pays.";
-        opt count "break_even_month", "month", Narrow(1), row.option.break_even_month, "First month in which the replaced hours have cost as much.";
-        opt share "full_use_share", "full use", Wide, row.option.full_use_share, "Share of the hours in which all of it is used.";
-        money "monthly_savings", "saved/month", Narrow(0), row.option.monthly_savings, "At the usage that it is sized on.";
-        whole "committed_total", "committed", Narrow(0), row.option.committed, "Over the term, whether used or not.";
-        whole "downside_when_halved", "halved", Narrow(0), row.option.downside, "Loss over the term if usage halves from month 7.";
-        word[BASES] "basis", "", Data, basis(row.option), "";
-        opt date "date", "", Data, oldest(row.option).map(|quote| quote.seen_on), "Of the oldest price.";
-        opt word[ORIGINS] "origin", "", Data, oldest(row.option).map(|quote| quote.origin.name()), "Of the oldest price.";
+        flag "planned", "planned", Narrow(0), row.1, "Whether the plan buys it.";
+        count[TERMS] "term_years", "years", Narrow(0), row.0.term.years, "";
+        word[PAYMENTS] "payment", "payment", Narrow(0), row.0.term.payment.name(), "";
+        text "buy", "buy", Screen, if row.2 { row.0.amount.normalize().to_string() } else { format!("{}/h", unit_price(amount(row.0, row.0.amount.round_dp(4)))) }, "";
+        opt count "count", "", Data, row.0.amount.to_u64().filter(|_| row.2), "The optimal number of reserved instances; null for a plan.";
+        opt price "commitment_hourly", "", Data, (!row.2).then(|| amount(row.0, row.0.amount)), "The optimal commitment of a plan, per hour; null for reserved instances.";
+        price "effective_hourly", "effective", Narrow(2), row.0.hourly, "Hourly cost of the whole option, the upfront payment spread over the term.";
+        money "upfront_total", "upfront", Wide, amount(row.0, row.0.paid.upfront), "";
+        share "break_even_utilization", "break-even", Narrow(0), row.0.break_even_utilization, "Share of the hours above which a unit pays.";
+        opt count "break_even_month", "month", Narrow(1), row.0.break_even_month, "First month in which the replaced hours have cost as much.";
+        opt share "full_use_share", "full use", Wide, row.0.full_use_share, "Share of the hours in which all of it is used.";
+        money "monthly_savings", "saved/month", Narrow(0), row.0.monthly_savings, "At the usage that it is sized on.";
+        whole "committed_total", "committed", Narrow(0), row.0.committed, "Over the term, whether used or not.";
+        whole "downside_when_halved", "halved", Narrow(0), row.0.downside, "Loss over the term if usage halves from month 7.";
+        word[BASES] "basis", "", Data, basis(row.0), "";
+        opt date "date", "", Data, oldest(row.0).map(|quote| quote.seen_on), "Of the oldest price.";
+        opt word[ORIGINS] "origin", "", Data, oldest(row.0).map(|quote| quote.origin.name()), "Of the oldest price.";
     }
 
     fn scope_changes<'a>(change: &'a ScopeChange) {
@@ -199,10 +195,8 @@ fn headline(fleet: &ReservedFleet) -> String {
     std::iter::once(bought).chain(changed).collect()
 }
 
-impl OptionRow<'_> {
-    fn money(&self, amount: Decimal) -> Money {
-        Money::new(amount, self.option.hourly.currency())
-    }
+fn amount(option: &PoolOption, amount: Decimal) -> Money {
+    Money::new(amount, option.hourly.currency())
 }
 
 fn offered<'a>(
@@ -210,11 +204,7 @@ fn offered<'a>(
     purchases: &'a [Purchase],
     is_counted: bool,
 ) -> impl Iterator<Item = OptionRow<'a>> {
-    options.iter().map(move |option| OptionRow {
-        option,
-        is_planned: is_planned(option, purchases),
-        is_counted,
-    })
+    options.iter().map(move |option| (option, is_planned(option, purchases), is_counted))
 }
 
 fn oldest(option: &PoolOption) -> Option<&PriceQuote> {

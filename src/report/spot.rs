@@ -142,10 +142,9 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
         "" => String::new(),
         saved => format!(", {saved} per month after interruptions"),
     };
-    let (number, title, becomes) = if report.is_today {
-        (eligible.len(), "NOT ELIGIBLE", "eligible for spot as it runs today")
-    } else {
-        (eligible.len(), "NOT MOVED", "moved to spot by the plan")
+    let (title, becomes) = match report.is_today {
+        true => ("NOT ELIGIBLE", "eligible for spot as it runs today"),
+        false => ("NOT MOVED", "moved to spot by the plan"),
     };
     let total = counted(assessments.len() as u64, "workload", "workloads");
     let mut table = workloads(assessments);
@@ -155,7 +154,7 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
         .filter_map(|row| Some((row.eligibility.as_ref().err()?.as_str(), name(row))));
     Doc {
         name: "spot",
-        headline: format!("{number} of {total} {becomes}{saved}"),
+        headline: format!("{} of {total} {becomes}{saved}", eligible.len()),
         record: Record::of(fleet(), report),
         screens: vec![table.clone(), reasons_table(title, reasons), zones(assessments)],
         tables: vec![table],
@@ -216,8 +215,8 @@ fn notes<'a>(report: &'a SpotReport) -> Vec<String> {
     };
     let prices = assessments.iter().filter_map(|row| {
         let spot = &row.figures.as_ref()?.spot;
-        let name = row.key.instance_type.as_str();
-        (spot.basis == SpotBasis::CatalogAverage).then_some((name, spot.seen_on))
+        let is_average = spot.basis == SpotBasis::CatalogAverage;
+        is_average.then_some((row.key.instance_type.as_str(), spot.seen_on))
     });
     let (types, dates): (BTreeSet<&str>, BTreeSet<Date>) = prices.unzip();
     let dates = joined(dates.iter().map(Date::to_string), ", ");
@@ -271,18 +270,13 @@ fn given(assessment: &SpotAssessment) -> Vec<Given> {
     let band = figures(assessment, |figures| figures.interruptions.band_per_node_hour).flatten();
     let checkpointing = &assessment.job.checkpointing;
     let no_price = || "no price".to_owned();
-    let on_demand_source =
-        on_demand.map_or_else(no_price, |quote| format!("as of {}", quote.seen_on));
-    let spot_source = spot.map_or_else(no_price, |spot| {
-        format!("as of {} ({})", spot.seen_on, basis_words(spot.basis, spot.quotes.len()))
-    });
     let band_source = assessment.band.map_or_else(
         || "not published for this instance type".to_owned(),
         |(band, date)| format!("{band} of the instances per month, read on {date}"),
     );
     rows! {
-        Given::new("on_demand_hourly", "on-demand, per hour", Value::make_price(on_demand.map(PriceQuote::an_hour)), on_demand_source);
-        Given::new("spot_hourly", "spot, per hour", Value::make_price(spot.map(|spot| spot.rate.an_hour())), spot_source);
+        Given::new("on_demand_hourly", "on-demand, per hour", Value::make_price(on_demand.map(PriceQuote::an_hour)), on_demand.map_or_else(no_price, |quote| format!("as of {}", quote.seen_on)));
+        Given::new("spot_hourly", "spot, per hour", Value::make_price(spot.map(|spot| spot.rate.an_hour())), spot.map_or_else(no_price, |spot| format!("as of {} ({})", spot.seen_on, basis_words(spot.basis, spot.quotes.len()))));
         Given::new("band_interruptions_per_node_hour", "interruptions per node-hour", Value::make_millionths(band), band_source);
         Given::new("checkpoint_cost_seconds", "a checkpoint, seconds", seconds(checkpointing.cost), "--checkpoint-cost");
         Given::new("restart_cost_seconds", "a restart, seconds", seconds(checkpointing.restart), "--restart-cost");
@@ -293,8 +287,6 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     let share = |share: Decimal| format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 4));
     let is_prudence = figures.interruptions.is_prudence;
     let why = if is_prudence { "conservative assumption, not the band" } else { "from the band" };
-    let interval_words =
-        if figures.is_best_interval { "the best interval up to an hour" } else { "as specified" };
     let nodes = counted(u64::from(assessment.job.nodes), "node", "nodes");
     let (interval, restart) =
         (figures.checkpoint_interval, assessment.job.checkpointing.restart.as_secs());
@@ -307,8 +299,7 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         let instances = counted(assessment.instances as u64, "instance", "instances");
         format!("{today} − {rate} = {saved} per hour, {share}, for {instances}")
     };
-    let checkpoints = figures.checkpoint_share;
-    let [checkpoints, interruptions] = [checkpoints, figures.overhead - checkpoints].map(share);
+    let interruptions = share(figures.overhead - figures.checkpoint_share);
     let completed = match effective {
         Some(_) => format!("{} / (1 − {})", unit_price(spot), share(figures.overhead)),
         None => "none: the job would make no progress".to_owned(),
@@ -317,17 +308,15 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         Some(_) => "interruptions at which spot costs the same as on-demand",
         None => "none: at this interval spot never costs less than on-demand",
     };
-    let effective_saved =
-        effective.map_or_else(String::new, |rate| saved(rate, figures.effective_savings_percent()));
     rows! {
         Step::new("interruptions per job-hour", format!("{nodes} ({why})"), Value::make_millionths(figures.interruptions.per_hour));
-        Step::new("checkpoint every, seconds", interval_words, seconds(interval));
+        Step::new("checkpoint every, seconds", if figures.is_best_interval { "the best interval up to an hour" } else { "as specified" }, seconds(interval));
         Step::new("lost per interruption, seconds", format!("{} / 2 + {restart}", interval.as_secs()), seconds(figures.lost_per_interruption));
-        Step::new("overhead, percent", format!("{checkpoints} checkpoints + {interruptions} interruptions"), Value::make_number(percentage(figures.overhead), 4));
+        Step::new("overhead, percent", format!("{} checkpoints + {interruptions} interruptions", share(figures.checkpoint_share)), Value::make_number(percentage(figures.overhead), 4));
         Step::new("per hour of completed work", completed, Value::make_price(effective));
         Step::new("break-even, per job-hour", break_even, Value::make_millionths(figures.break_even_per_hour));
         Step::new("naive savings per month", saved(spot, Some(figures.naive_savings_percent())), Value::make_money(assessment.naive_monthly_savings));
-        Step::new("effective savings per month", effective_saved, Value::make_money(assessment.effective_monthly_savings));
+        Step::new("effective savings per month", effective.map_or_else(String::new, |rate| saved(rate, figures.effective_savings_percent())), Value::make_money(assessment.effective_monthly_savings));
     }
 }
 

@@ -4,13 +4,13 @@
 use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals};
 use crate::domain::{Currency, Missing, Money, Planned, PriceKey, PriceQuote};
-use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema, tables};
+use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema, rows, tables};
 use crate::report::gate::brief::{GateBrief, again, cost_words, delta_words};
 use crate::report::gate::doc::{Caveats, report_doc, report_form};
 use crate::report::reserved::{CURRENCIES, ORIGINS};
 use crate::report::shared::markdown::escape::{SENTENCE_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
-use crate::report::shared::text::{count, counted};
+use crate::report::shared::text::{count, counted, joined};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 
@@ -137,18 +137,15 @@ fn unknown(side: &PlannedSide) -> Vec<String> {
         matches!(planned, Err(Missing::AfterApply))
     }
     let instances = &side.instances;
-    let is_type_open = instances.more_types == Some(Missing::AfterApply);
-    let is_market_open = instances.count.is_ok() && is_open(&instances.payment);
-    let open = [
-        ("count", is_open(&instances.count)),
-        ("instance_types", is_type_open),
-        ("market", is_market_open),
-        ("operating_system", is_open(&instances.operating_system)),
-        ("region", is_open(&instances.region)),
-        ("tags", instances.more_tags),
-        ("tenancy", is_open(&instances.tenancy)),
-    ];
-    open.into_iter().filter(|(_, is_open)| *is_open).map(|(what, _)| what.to_owned()).collect()
+    rows! {
+        if is_open(&instances.count) => "count".to_owned();
+        if instances.more_types == Some(Missing::AfterApply) => "instance_types".to_owned();
+        if instances.count.is_ok() && is_open(&instances.payment) => "market".to_owned();
+        if is_open(&instances.operating_system) => "operating_system".to_owned();
+        if is_open(&instances.region) => "region".to_owned();
+        if instances.more_tags => "tags".to_owned();
+        if is_open(&instances.tenancy) => "tenancy".to_owned();
+    }
 }
 
 /// What a type is called that the plan does not name.
@@ -197,19 +194,10 @@ pub fn terraform_brief(
 fn notes(change: &PlannedChange) -> Vec<String> {
     let oldest =
         change.oldest_seen_on().map_or(String::new(), |day| format!(", oldest from {day},"));
-    let mut notes = vec![format!(
-        "{} hours per month at list prices{oldest} for Linux on shared hardware unless the \
-         plan specifies otherwise; volumes, addresses, reserved instances and savings plans \
-         are not included",
-        change.hours_per_month.normalize()
-    )];
-    if change.unpriced > 0 {
-        notes.push(format!(
-            "{} not fully priced: unknown costs are not included in any total",
-            counted(change.unpriced, "row is", "rows are")
-        ));
+    rows! {
+        format!("{} hours per month at list prices{oldest} for Linux on shared hardware unless the plan specifies otherwise; volumes, addresses, reserved instances and savings plans are not included", change.hours_per_month.normalize());
+        if change.unpriced > 0 => format!("{} not fully priced: unknown costs are not included in any total", counted(change.unpriced, "row is", "rows are"));
     }
-    notes
 }
 
 /// How many of which type, such as `2 → 4 spot × p5.48xlarge (to 8)`: what stays
@@ -229,11 +217,8 @@ fn runs(before: Option<&PlannedSide>, after: Option<&PlannedSide>) -> String {
 
 fn types(side: &PlannedSide) -> String {
     let instances = &side.instances;
-    let mut types: Vec<&str> = instances.types.iter().map(String::as_str).collect();
-    if instances.more_types.is_some() {
-        types.push(UNKNOWN_TYPE);
-    }
-    types.join(" or ")
+    let others = instances.more_types.as_ref().map(|_| UNKNOWN_TYPE);
+    joined(instances.types.iter().map(String::as_str).chain(others), " or ")
 }
 
 fn counts(side: &PlannedSide) -> String {

@@ -12,7 +12,7 @@ use crate::domain::{LineKind, Provider, PurchaseOption, Window};
 use crate::report::doc::{Doc, Given, Missing, Step, Value, rows};
 use crate::report::shared::csv::{document, rate};
 use crate::report::shared::markup::NAME;
-use crate::report::shared::text::{counted, fit, minute, shell_word};
+use crate::report::shared::text::{counted, fit, joined, minute, shell_word};
 use comparison::Amounts;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -51,38 +51,33 @@ fn headline(bill: &Bill) -> String {
             amounts.words(&instances.billed),
             amounts.words(&part.total().effective),
         );
-        match comparison::idle_words(part) {
-            Some(idle) => format!("{paid}: {idle}"),
-            None => paid,
-        }
+        joined(std::iter::once(paid).chain(comparison::idle_words(part)), ": ")
     };
-    let parts: Vec<String> = bill.currencies.iter().map(of).collect();
-    if parts.is_empty() { "The bill has no lines".to_owned() } else { parts.join("; ") }
+    match bill.currencies.as_slice() {
+        [] => "The bill has no lines".to_owned(),
+        parts => joined(parts.iter().map(of), "; "),
+    }
 }
 
 fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
     let forms: BTreeSet<&str> = origin.read.files.iter().map(|file| file.form.name()).collect();
-    let forms: Vec<&str> = forms.into_iter().collect();
-    let codes = bill.currencies.iter().map(|part| part.currency.code());
-    let codes = codes.collect::<Vec<_>>().join(", ");
+    let codes = joined(bill.currencies.iter().map(|part| part.currency.code()), ", ");
     let hours = |window: Window| {
         let (start, end) = (minute(window.start), minute(window.end));
         Value::Text(format!("{start} to {end}"))
     };
-    let period = bill.period.map_or(Value::Absent, hours);
     let stated = match origin.stated_currency {
         Some(_) => "the bill, and --currency where it has none",
         None => "the bill",
     };
-    let files = Value::Count(origin.read.files.len() as u64);
     let source = |flags: &str| match flags.trim() {
         "" => "the account".to_owned(),
         flags => flags.to_owned(),
     };
     rows! {
-        Given::new("files", "files", files, forms.join(", "));
+        Given::new("files", "files", Value::make_count(origin.read.files.len()), joined(forms, ", "));
         Given::new("lines", "lines", Value::Count(bill.lines), "the bill");
-        Given::new("period", "period", period, "the first and the last usage");
+        Given::new("period", "period", bill.period.map_or(Value::Absent, hours), "the first and the last usage");
         Given::new("currencies", "currency", Value::Text(codes), stated);
         for audit in &origin.audit => Given::new("audit_hours", "hours of the audit", hours(audit.hours), source(&audit.flags));
         for key in &bill.grouped_by => Given::new("group_by", "grouped by", Value::Text(key.to_string()), "--group-by");
@@ -132,7 +127,7 @@ fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
         let folder = if is_flag(path) { "./" } else { "" };
         shell_word(&format!("{folder}{path}"))
     });
-    let mut files = words.collect::<Vec<_>>().join(" ");
+    let mut files = joined(words, " ");
     if files.len() > LONGEST {
         "FILE".clone_into(&mut files);
     }

@@ -40,7 +40,8 @@ columns! {
         text "text", "", Data, file.text.clone(), "Its content.";
     }
 
-    fn gaps<'a>(gap: &'a Gap) {
+    /// What could not be read.
+    pub(in crate::report) fn gaps<'a>(gap: &'a Gap) {
         text "what", "", Data, gap.what.to_string(), "";
         text "where", "", Data, gap.place.clone(), "";
         text "reason", "", Data, gap.reason.clone(), "";

@@ -4,7 +4,7 @@ use super::trend::{caveats, change, days, missing, recorded_days, spent};
 use crate::domain::{Money, PastTotals, Target};
 use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, rows};
 use crate::report::promises::promises_words;
-use crate::report::shared::text::{counted, minute, money};
+use crate::report::shared::text::{counted, less, minute};
 use crate::trend::{Digest, Realised, Span, Turn};
 
 columns! {
@@ -60,13 +60,9 @@ pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
 fn headline(digest: &Digest) -> String {
     let moved = digest.overview.compared.map_or(String::new(), |compared| {
         let total = compared.change.total();
-        let amount = money(Money::new(total.amount().abs(), total.currency()));
-        let cost = if total.rounded().amount().is_zero() {
-            "as much as".to_owned()
-        } else if total.amount().is_sign_negative() {
-            format!("{amount} less than")
-        } else {
-            format!("{amount} more than")
+        let cost = match total.rounded().amount().is_zero() {
+            true => "as much as".to_owned(),
+            false => format!("{} than", less(Money::new(-total.amount(), total.currency()))),
         };
         format!("; a mean day cost {cost} {}", in_days(compared.before))
     });

@@ -188,25 +188,24 @@ fn plots(overview: &Overview) -> Vec<Plot> {
         "From {} on the left to {} on the right. Days without a record are not drawn.",
         first.span.first, last.span.last
     );
-    let plot = |key, title: &str, words: String, bar: fn(&Sums) -> Bar| Plot {
+    let bars = |amounts: fn(&Sums) -> (Decimal, Decimal)| {
+        let amounts = shown.iter().map(|period| amounts(&period.sums));
+        PlotKind::Bars(amounts.map(|(whole, part)| Bar { whole: Some(whole), part }).collect())
+    };
+    let plot = |key, title: &str, words: String, kind| Plot {
         key,
         title: format!("{title} by {}", overview.ask.step),
-        kind: PlotKind::Bars(shown.iter().map(|period| bar(&period.sums)).collect()),
+        kind,
         notes: vec![words, ends.clone()],
     };
     let most = shown.iter().map(|period| period.sums.spend).max();
     let most = money(overview.ledger.money(most.unwrap_or_default()));
     let spent = format!("The lower part of a bar did nothing. The highest bar is {most}.");
     let useful = "The lower part of a bar was useful: GPU hours times mean utilization.".to_owned();
+    let hours = bars(|sums| (sums.gpu_hours, sums.useful_gpu_hours));
     vec![
-        plot("plot", "Spend and waste", spent, |sums| Bar {
-            whole: Some(sums.spend),
-            part: sums.waste,
-        }),
-        plot("hours", "GPU hours", useful, |sums| Bar {
-            whole: Some(sums.gpu_hours),
-            part: sums.useful_gpu_hours,
-        }),
+        plot("plot", "Spend and waste", spent, bars(|sums| (sums.spend, sums.waste))),
+        plot("hours", "GPU hours", useful, hours),
     ]
 }
 

@@ -53,10 +53,10 @@ fn headline(batching: &Batching, best: &BatchChoice, (singular, many): (&str, &s
     let (Some(name), Some(month)) = (&machine.instance_type, batching.monthly(best)) else {
         return answer;
     };
-    let rented = u64::from(best.machines) * u64::from(machine.servers);
-    let is_more = rented != u64::from(best.servers);
-    let with = is_more.then(|| format!(" with {}", counted(rented, singular, many)));
-    let with = with.unwrap_or_default();
+    let with = match u64::from(best.machines) * u64::from(machine.servers) {
+        rented if rented == u64::from(best.servers) => String::new(),
+        rented => format!(" with {}", counted(rented, singular, many)),
+    };
     format!("{answer}: {} × {name}{with} for {month} per month", best.machines)
 }
 
@@ -69,14 +69,12 @@ fn per_second(batching: &Batching) -> String {
 fn given(batching: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Given> {
     let request = &batching.request;
     let rate = Value::Number(request.requests_per_second, decimals_of(request.requests_per_second));
-    let objective_ms = request.objective_seconds.map(|seconds| seconds * 1e3);
-    let points = request.curve.points().len() as u64;
     rows! {
         Given::new("requests_per_second", "requests per second", rate, "--rate");
-        Given::new("curve_points", "points of the curve", Value::Count(points), curve_source);
+        Given::new("curve_points", "points of the curve", Value::make_count(request.curve.points().len()), curve_source);
         Given::new("max_wait_ms", "longest wait for a batch, ms", Value::Number(request.max_wait_seconds * 1e3, 1), "--max-wait");
         Given::new("target_percent", "load at most", Value::Percent(request.target * 100.0), "--target, or serving_target_percent of the policy");
-        Given::new("objective_ms", "objective, ms", Value::make_number(objective_ms, 1), "--objective");
+        Given::new("objective_ms", "objective, ms", Value::make_number(request.objective_seconds.map(|seconds| seconds * 1e3), 1), "--objective");
         Given::new("servers_per_instance", "servers on an instance", Value::Count(request.machine.servers.into()), "--type");
         ..today.into_iter().flat_map(current);
     }

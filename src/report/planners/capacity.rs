@@ -65,13 +65,12 @@ fn headline(plan: &Capacity<'_>) -> String {
         (count, survive) => format!(" over {count} zones, of which {survive} may be lost"),
     };
     let rented = match fits(plan).next() {
-        Some((candidate, cheapest)) => {
+        Some((candidate, Fits { fleet, cost, .. })) => {
             let mark = if fits(plan).count() > 1 { "cheapest: " } else { "" };
-            let Fleet { instances, gpus: number, .. } = cheapest.fleet;
-            let cost = cheapest.cost.map(|cost| format!("{} per month", cost.monthly));
-            let (name, cost) =
-                (&candidate.shape.instance_type, cost.as_deref().unwrap_or("unpriced"));
-            format!("; {mark}{instances} × {name} with {}{over}, {cost}", gpus(number))
+            let cost =
+                cost.map_or("unpriced".to_owned(), |cost| format!("{} per month", cost.monthly));
+            let (instances, name) = (fleet.instances, &candidate.shape.instance_type);
+            format!("; {mark}{instances} × {name} with {}{over}, {cost}", gpus(fleet.gpus))
         }
         None if over.is_empty() => over,
         None => format!("; {}{over}", gpus(plan.fleet.gpus)),
@@ -88,9 +87,10 @@ fn headline(plan: &Capacity<'_>) -> String {
 fn given(plan: &Capacity<'_>) -> Vec<Given> {
     let question = &plan.question;
     let (service, load, counts) = (&question.service, &question.service.load, question.counts);
-    let has_tokens =
-        matches!(load.demand, Demand::Recorded(record) if record.mean_tokens.is_some());
-    let tokens = if has_tokens { "mean of the recorded requests" } else { "--tokens-per-request" };
+    let tokens = match load.demand {
+        Demand::Recorded(record) if record.mean_tokens.is_some() => "mean of the recorded requests",
+        _ => "--tokens-per-request",
+    };
     rows! {
         Given::new("rate_per_second", "requests per second", Value::Number(load.per_second, 3), rate_source(plan));
         for counts in counts => Given::new("mean_per_second", "requests per second, mean", Value::Number(counts.mean_per_second, 3), "over the periods with a count");

@@ -4,6 +4,7 @@ use crate::catalog::{family, shape};
 use crate::domain::{Architecture, HourlyRate, separated};
 use crate::planners::paying::Today;
 use crate::report::doc::{Given, Value};
+use crate::report::shared::text::joined;
 use std::collections::BTreeSet;
 
 pub(super) const MIB_OF_GIB: f64 = 1024.0;
@@ -49,16 +50,11 @@ pub(super) fn on_arm<'a>(types: impl Iterator<Item = &'a str>) -> Option<String>
     let is_arm = |name: &str| {
         shape(name).is_some_and(|shape| shape.architecture == Some(Architecture::Arm64))
     };
-    let families: BTreeSet<&str> = types
-        .filter(|name| is_arm(name))
-        .map(|name| name.split_once('.').map_or(name, |(family, _)| family))
-        .collect();
-    let families: Vec<&str> = families.into_iter().collect();
+    let family = |name: &'a str| name.split_once('.').map_or(name, |(family, _)| family);
+    let families: BTreeSet<&str> = types.filter(|name| is_arm(name)).map(family).collect();
     (!families.is_empty()).then(|| {
-        format!(
-            "CPUs of {} are arm64: images and libraries for x86_64 do not run there.",
-            families.join(", ")
-        )
+        let families = joined(families, ", ");
+        format!("CPUs of {families} are arm64: images and libraries for x86_64 do not run there.")
     })
 }
 

@@ -7,7 +7,7 @@ use crate::planners::rent_or_buy::{
     Input, Own, Part, PricedRental, RentOrBuy, Rental, Sensitivity, TURN_PERCENT,
 };
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
-use crate::report::shared::text::{counted, joined, money};
+use crate::report::shared::text::{counted, joined, less, money};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
@@ -53,10 +53,7 @@ fn named(rental: &Rental) -> String {
 }
 
 fn against(priced: &PricedRental, own: &Own) -> String {
-    let saved = priced.saved_by_owning;
-    let is_more = saved.amount() < Decimal::ZERO;
-    let costs =
-        if is_more { format!("{} more", usd(-saved.amount())) } else { format!("{saved} less") };
+    let costs = less(priced.saved_by_owning);
     let years = counted(own.years.into(), "year", "years");
     let pays_off = match priced.break_even_month {
         Some(month) => format!("pays off in month {month}"),
@@ -118,7 +115,6 @@ fn steps(comparison: &RentOrBuy) -> Vec<Step> {
     let electricity = comparison.parts.iter().find(|part| part.name == "electricity");
     let electricity = electricity.map(|part| usd(part.monthly));
     let asked = comparison.asked();
-    let saves = |rented: &PricedRental| rented.monthly.amount() > comparison.monthly.amount();
     let rent = |rented: &PricedRental| {
         let (rental, used) = (&rented.rental, own.utilization_percent.normalize());
         let share =
@@ -135,7 +131,7 @@ fn steps(comparison: &RentOrBuy) -> Vec<Step> {
         Step::new("own server per month", "electricity + rack + staff + capital", Value::Money(comparison.monthly));
         Step::new("own server over the term", format!("{} + {} × {} - {}", money(comparison.outlay), own.months(), money(comparison.monthly), money(comparison.residual)), Value::Money(comparison.total));
         for rented in asked => Step::new("rent per month", rent(rented), Value::Money(rented.monthly));
-        for rented in asked.filter(|rented| saves(rented)) => Step::new("month of break-even", format!("{} / ({} - {}), rounded up", money(comparison.outlay), money(rented.monthly), money(comparison.monthly)), Value::make_count(rented.break_even_month));
+        for rented in asked.filter(|rented| rented.monthly.amount() > comparison.monthly.amount()) => Step::new("month of break-even", format!("{} / ({} - {}), rounded up", money(comparison.outlay), money(rented.monthly), money(comparison.monthly)), Value::make_count(rented.break_even_month));
     }
 }
 
@@ -207,8 +203,7 @@ fn of_machines(comparison: &RentOrBuy) -> Vec<String> {
     let rentals = || comparison.rentals.iter().map(|rented| &rented.rental);
     let several = comparison.rentals.iter().filter(|rental| !rental.is_alike).count();
     let counted = counted(comparison.rentals.len() as u64, "rental", "rentals");
-    let hosts: BTreeSet<String> = rentals().filter_map(of_marketplace).collect();
-    let hosts = joined(hosts, ", ");
+    let hosts = joined(rentals().filter_map(of_marketplace).collect::<BTreeSet<_>>(), ", ");
     let others =
         rentals().filter(|rental| rental.provider.as_deref().is_some_and(|name| name != AWS));
     let days: BTreeSet<Date> = others.filter_map(|rental| rental.seen_on).collect();

@@ -23,6 +23,13 @@ pub fn money(money: Money) -> String {
     money.to_string()
 }
 
+/// How much less something costs that saves so much, such as `$5.00 less`; with `more` below zero.
+pub(in crate::report) fn less(saved: Money) -> String {
+    let amount = Money::new(saved.amount().abs(), saved.currency());
+    let is_more = saved.amount().is_sign_negative() && !saved.amount().is_zero();
+    format!("{amount} {}", if is_more { "more" } else { "less" })
+}
+
 /// An amount without cents.
 pub(in crate::report) fn whole(amount: Money) -> String {
     let whole = amount.amount().round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
