@@ -72,8 +72,8 @@ pub use served::{
 };
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostSplit, CostSteps, Entry, EntrySubject, Funnel,
-    GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse, ReconciledRow,
-    Reconciliation, RunDays, Showback, ShowbackPart, ShowbackRow, ShowbackSums, Totals,
+    GroupKey, GroupRow, GroupSums, GroupTable, Grouping, GroupingKeys, Groups, PriceUse,
+    ReconciledRow, Reconciliation, RunDays, Showback, ShowbackPart, ShowbackSums, Totals,
     UnusedCharge, charges, daily_charges, daily_unused_charges, entries_of, ledger, unused_charges,
 };
 pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};

@@ -2,18 +2,18 @@
 
 use super::doc::{Column, Doc, Head, Kind, Table, Value, column, columns};
 use super::shared::text::{counted, minute, spreadsheet_safe};
-use crate::analysis::{GroupSums, Grouping, Groups, Showback, ShowbackPart, ShowbackSums};
+use crate::analysis::{
+    GroupRow, GroupSums, GroupTable, Grouping, Groups, Showback, ShowbackPart, ShowbackSums,
+};
 use crate::domain::Currency;
 use std::borrow::Cow;
-use std::rc::Rc;
 
 /// What stands for an absent value, such as that of a tag.
 const NO_VALUE: &str = "(none)";
 
 /// The sums of what has the same value for each key.
-#[derive(Clone)]
 pub(in crate::report) struct Line<'a, S> {
-    names: Rc<[String]>,
+    names: &'a [String],
     values: &'a [Option<String>],
     part: Option<ShowbackPart>,
     sums: &'a S,
@@ -23,16 +23,16 @@ pub(in crate::report) struct Line<'a, S> {
 columns! {
     /// The key `groups` of an audit.
     pub(in crate::report) fn groups<'a>(by: &'a Groups) {
-        texts "by", "", Json, names(&by.keys).to_vec(), "";
-        rows[group_rows] "rows", "", Json, group_lines(by, Currency::Usd), "";
-        record[group_sums] "total", "", Json, total(&by.total), "";
+        texts "by", "", Json, by.keys.clone(), "";
+        rows[group_rows] "rows", "", Json, lines(by, |()| None, Currency::Usd), "";
+        record[group_sums] "total", "", Json, total(by), "";
     }
 
     /// The key `showback` of an audit.
     pub(in crate::report) fn showback<'a>(by: &'a Showback) {
-        texts "by", "", Json, names(&by.keys).to_vec(), "";
-        rows[claim_rows] "rows", "", Json, claim_lines(by, Currency::Usd), "";
-        record[claim_sums] "total", "", Json, total(&by.total), "";
+        texts "by", "", Json, by.keys.clone(), "";
+        rows[claim_rows] "rows", "", Json, lines(by, Some, Currency::Usd), "";
+        record[claim_sums] "total", "", Json, total(by), "";
     }
 
     fn group_sums<'a>(line: Line<'a, GroupSums>) {
@@ -119,23 +119,25 @@ pub(in crate::report) fn groups_table(by: &Grouping) -> Table {
 fn grouped(by: &Grouping, currency: Currency, is_screen: bool) -> Table {
     match by {
         Grouping::Workloads(by) => {
-            let total = is_screen.then(|| total(&by.total)).into_iter();
-            table(&names(&by.keys), group_rows(), total.chain(group_lines(by, currency)), is_screen)
+            let lines = lines(by, |()| None, currency);
+            table(is_screen.then(|| total(by)), group_rows(), &by.keys, lines)
         }
         Grouping::Claims(by) => {
-            let total = is_screen.then(|| total(&by.total)).into_iter();
-            table(&names(&by.keys), claim_rows(), total.chain(claim_lines(by, currency)), is_screen)
+            let lines = lines(by, Some, currency);
+            table(is_screen.then(|| total(by)), claim_rows(), &by.keys, lines)
         }
     }
 }
 
+/// A screen has a total.
 fn table<'a, S: 'a>(
-    names: &[String],
+    total: Option<Line<'a, S>>,
     columns: Vec<Column<Line<'a, S>>>,
+    names: &[String],
     lines: impl Iterator<Item = Line<'a, S>>,
-    is_screen: bool,
 ) -> Table {
-    let lines: Vec<Line<'a, S>> = lines.collect();
+    let is_screen = total.is_some();
+    let lines: Vec<Line<'a, S>> = total.into_iter().chain(lines).collect();
     let mut keys: Vec<Vec<Value>> = lines.iter().map(|line| line.keys(is_screen)).collect();
     keys.iter_mut().for_each(|keys| keys.resize(names.len(), Value::text("")));
     let title = format!("COST PER MONTH BY {}", names.join(", ").to_uppercase());
@@ -185,33 +187,24 @@ fn pairs<S>(line: &Line<'_, S>) -> Vec<(String, Value)> {
     line.names.iter().cloned().zip(line.values.iter().cloned().map(Value::make_text)).collect()
 }
 
-fn lines<'a, K: ToString, S: 'a>(
-    keys: &[K],
+fn lines<'a, P: Copy, S>(
+    by: &'a GroupTable<P, S>,
+    part: fn(P) -> Option<ShowbackPart>,
     currency: Currency,
-    rows: impl Iterator<Item = (&'a [Option<String>], Option<ShowbackPart>, &'a S)>,
 ) -> impl Iterator<Item = Line<'a, S>> {
-    let (names, currency) = (names(keys), currency.code());
-    rows.map(move |(values, part, sums)| {
-        let names = Rc::clone(&names);
-        Line { names, values, part, sums, currency }
+    let (names, currency) = (&by.keys, currency.code());
+    by.rows.iter().map(move |GroupRow { part: of_row, values, sums }| Line {
+        names,
+        values,
+        part: part(*of_row),
+        sums,
+        currency,
     })
 }
 
-fn group_lines(by: &Groups, currency: Currency) -> impl Iterator<Item = Line<'_, GroupSums>> {
-    lines(&by.keys, currency, by.rows.iter().map(|row| (&*row.values, None, &row.sums)))
-}
-
-fn claim_lines(by: &Showback, currency: Currency) -> impl Iterator<Item = Line<'_, ShowbackSums>> {
-    lines(&by.keys, currency, by.rows.iter().map(|row| (&*row.values, Some(row.part), &row.sums)))
-}
-
 /// A line of all rows.
-fn total<S>(sums: &S) -> Line<'_, S> {
-    Line { names: Rc::from([]), values: &[], part: None, sums, currency: "" }
-}
-
-fn names<K: ToString>(keys: &[K]) -> Rc<[String]> {
-    keys.iter().map(ToString::to_string).collect()
+fn total<P, S>(by: &GroupTable<P, S>) -> Line<'_, S> {
+    Line { names: &by.keys, values: &[], part: None, sums: &by.total, currency: "" }
 }
 
 /// In own words; what pods hold needs none.

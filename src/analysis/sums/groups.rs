@@ -3,7 +3,7 @@
 //! that rows sum to the total to the cent.
 
 use super::ledger::{apportioned, entries_of};
-use super::showback::{ClaimKey, Showback};
+use super::showback::{ClaimKey, GroupRow, GroupTable, Showback};
 use super::split::CostSplit;
 use super::totals::plus;
 use crate::analysis::{Audit, AuditedWorkload};
@@ -180,24 +180,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The workloads that have the same values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GroupRow {
-    /// One value for each key, in their order; absent for what has none, such as
-    /// what lacks the tag.
-    pub values: Vec<Option<String>>,
-    pub sums: GroupSums,
-}
-
 /// The workloads of an audit by some keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Groups {
-    pub keys: Vec<GroupKey>,
-    /// By cost, most expensive first, unpriced last, then by values.
-    pub rows: Vec<GroupRow>,
-    /// Over all workloads; its cost is that of the audit.
-    pub total: GroupSums,
-}
+pub type Groups = GroupTable<(), GroupSums>;
 
 impl Groups {
     pub fn of(audit: &Audit, keys: &[GroupKey]) -> Self {
@@ -233,10 +217,11 @@ impl Groups {
             sums.entry(values).or_default().add_unused(row, cost);
             total.add_unused(row, cost);
         }
-        let mut rows: Vec<GroupRow> =
-            sums.into_iter().map(|(values, sums)| GroupRow { values, sums }).collect();
+        let rows = sums.into_iter().map(|(values, sums)| GroupRow { part: (), values, sums });
+        let mut rows: Vec<_> = rows.collect();
         rows.sort_by_key(|row| Reverse(row.sums.monthly_cost.map(Money::amount)));
-        Self { keys: keys.to_vec(), rows, total }
+        let keys = keys.iter().map(ToString::to_string).collect();
+        Self { as_of: audit.as_of, keys, rows, total }
     }
 }
 

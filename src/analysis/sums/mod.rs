@@ -13,9 +13,9 @@ mod totals;
 
 pub use self::charges::{Charge, ChargeKind, UnusedCharge, charges, unused_charges};
 pub use self::daily_charges::{RunDays, daily_charges, daily_unused_charges};
-pub use self::groups::{GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys, Groups};
+pub use self::groups::{GroupKey, GroupSums, Grouping, GroupingKeys, Groups};
 pub use self::ledger::{Entry, EntrySubject, entries_of, ledger};
 pub use self::reconciliation::{CostSteps, ReconciledRow, Reconciliation};
-pub use self::showback::{ClaimKey, Showback, ShowbackPart, ShowbackRow, ShowbackSums};
+pub use self::showback::{ClaimKey, GroupRow, GroupTable, Showback, ShowbackPart, ShowbackSums};
 pub use self::split::CostSplit;
 pub use self::totals::{ClassTotals, Funnel, PriceUse, Totals};

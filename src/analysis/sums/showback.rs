@@ -88,26 +88,30 @@ pub struct ShowbackSums {
     pub unmeasured_cost: Option<Money>,
 }
 
-/// What has the same values.
+/// What has the same values, of one part of the cost where it is divided into parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShowbackRow {
-    pub part: ShowbackPart,
-    /// One value for each key, in their order; absent for what has none.
+pub struct GroupRow<P, S> {
+    pub part: P,
+    /// One value for each key, in their order; absent for what has none, such as what lacks the
+    /// tag.
     pub values: Vec<Option<String>>,
-    pub sums: ShowbackSums,
+    pub sums: S,
+}
+
+/// An audit by some keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupTable<P, S> {
+    pub as_of: Timestamp,
+    /// The names of the keys.
+    pub keys: Vec<String>,
+    /// By cost, most expensive first, unpriced last, then by part and values.
+    pub rows: Vec<GroupRow<P, S>>,
+    /// Over all rows; its cost is that of the audit.
+    pub total: S,
 }
 
 /// The cost of an audit by who holds devices of its nodes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Showback {
-    /// When they hold them.
-    pub as_of: Timestamp,
-    pub keys: Vec<ClaimKey>,
-    /// By cost, most expensive first, unpriced last, then by part and values.
-    pub rows: Vec<ShowbackRow>,
-    /// Over all rows; its cost is that of the audit.
-    pub total: ShowbackSums,
-}
+pub type Showback = GroupTable<ShowbackPart, ShowbackSums>;
 
 impl Showback {
     pub fn of(audit: &Audit, clusters: &Clusters, keys: &[ClaimKey]) -> Self {
@@ -259,13 +263,14 @@ impl<'a> Ledger<'a> {
     }
 
     fn close(self, as_of: Timestamp) -> Showback {
-        let mut rows: Vec<ShowbackRow> = self
+        let mut rows: Vec<GroupRow<ShowbackPart, ShowbackSums>> = self
             .rows
             .into_iter()
-            .map(|((part, values), tally)| ShowbackRow { part, values, sums: tally.close() })
+            .map(|((part, values), tally)| GroupRow { part, values, sums: tally.close() })
             .collect();
         rows.sort_by_key(|row| Reverse(row.sums.monthly_cost.map(Money::amount)));
-        Showback { as_of, keys: self.keys.to_vec(), rows, total: self.total.close() }
+        let keys = self.keys.iter().map(ToString::to_string).collect();
+        Showback { as_of, keys, rows, total: self.total.close() }
     }
 }
 
