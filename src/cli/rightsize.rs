@@ -14,7 +14,7 @@ use crate::domain::{
     self, ACTIVE_PERCENT, AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Policy, PriceKey,
     Risk, WorkloadCost, WorkloadKind, counted, nearest_names,
 };
-use crate::report::{RowFacts, Sizings, SortKey, View, rightsize_doc};
+use crate::report::{RowFacts, SortKey, View, rightsize_doc};
 use crate::savings::{Bound, Demand, Today};
 use rust_decimal::Decimal;
 
@@ -233,14 +233,9 @@ fn fleet(
     for (workload, planned) in audit.workloads.iter_mut().zip(planned) {
         workload.actions = planned.actions;
     }
-    let workloads = audit.workloads.iter();
-    let sizings = Sizings {
-        accepted,
-        workloads: workloads.map(|workload| Sizing::of(workload, policy)).collect(),
-        gaps: audit.gaps.clone(),
-    };
+    let sizings = audit.workloads.iter().map(|workload| Sizing::of(workload, policy));
+    let sizings: Vec<Sizing> = sizings.collect();
     let rows: Vec<RowFacts> = sizings
-        .workloads
         .iter()
         .zip(&audit.workloads)
         .map(|(sizing, audited)| RowFacts {
@@ -253,7 +248,8 @@ fn fleet(
     check_known(&view, &rows)?;
     let view = View { sort: view.sort.or(Some(SortKey::Savings)), ..view };
     let (shown, _) = view.order(&rows);
-    let doc = rightsize_doc(&sizings, &shown, &invocation(&args.estate, args.risk));
+    let invocation = invocation(&args.estate, args.risk);
+    let doc = rightsize_doc(accepted, &sizings, &audit.gaps, &shown, &invocation);
     planning.print_rows(&doc, view.limit, (audit.prices.oldest_seen_on(), audit.window.end), io)?;
     Ok(output::close("sized", audit_command::seen(&audit), &audit.gaps, &args.estate, io))
 }
@@ -288,22 +284,19 @@ fn one_type(
     let oldest = quotes.map(|quote| quote.seen_on).min();
     let suitable = sized.accepted().count();
     let looked_at = sized.candidates.len();
-    let sizings = Sizings {
-        accepted,
-        workloads: vec![Sizing {
-            id: shape.instance_type.clone(),
-            name: shape.instance_type.clone(),
-            region: region.clone(),
-            instance_type: shape.instance_type.clone(),
-            instances: demand.instances,
-            kind: demand.kind,
-            monthly: Some(cost.compute_monthly),
-            plan: Vec::new(),
-            outcome: Ok(sized),
-        }],
-        gaps: Vec::new(),
+    let sizing = Sizing {
+        id: shape.instance_type.clone(),
+        name: shape.instance_type.clone(),
+        region: region.clone(),
+        instance_type: shape.instance_type.clone(),
+        instances: demand.instances,
+        kind: demand.kind,
+        monthly: Some(cost.compute_monthly),
+        plan: Vec::new(),
+        outcome: Ok(sized),
     };
-    let doc = rightsize_doc(&sizings, &[0], &invocation(&args.estate, args.risk));
+    let invocation = invocation(&args.estate, args.risk);
+    let doc = rightsize_doc(accepted, &[sizing], &[], &[0], &invocation);
     planning.print(&doc, oldest, io.now, io)?;
     let types = counted(looked_at, "type", "types");
     planning.say(&format!("{suitable} of {types} suitable"), io);

@@ -82,7 +82,7 @@ pub use promises::promises_words;
 pub use records::{kept_bill_text, kept_run_text, verified_text};
 pub use reserved::reserved_doc;
 pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
-pub use rightsize::{Sizings, rightsize_doc, rightsize_schema};
+pub use rightsize::{rightsize_doc, rightsize_schema};
 pub use run_diff::run_diff_doc;
 pub use run_metrics::{live_openmetrics, profile_openmetrics};
 pub use shared::next::Invocation;

@@ -20,18 +20,9 @@ use std::collections::BTreeSet;
 /// Workloads that are named beside one caveat.
 const NAMED: usize = 3;
 
-/// Workloads with every type that they could move to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sizings {
-    pub accepted: Risk,
-    /// The workloads, in order of the audit.
-    pub workloads: Vec<Sizing>,
-    pub gaps: Vec<Gap>,
-}
-
 columns! {
-    fn document(sizings: Sizings) {
-        word[RISKS] "risk", "", Data, sizings.accepted.name(), "The accepted risk.";
+    fn document(accepted: Risk) {
+        word[RISKS] "risk", "", Data, accepted.name(), "The accepted risk.";
     }
 
     fn workloads<'a>(row: &'a Sizing) {
@@ -113,37 +104,37 @@ columns! {
 }
 
 /// The sizing as a document: screens show of one workload every type, and of several a row each.
-/// `shown` are the places of the workloads to list, in order, and `invocation` is what led to
-/// them.
-pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation) -> Doc {
-    let workloads = &sizings.workloads;
+/// The workloads are in order of the audit, `shown` are the places of those to list, in order, and
+/// `invocation` is what led to them.
+pub fn rightsize_doc(
+    accepted: Risk,
+    workloads: &[Sizing],
+    gaps: &[Gap],
+    shown: &[usize],
+    invocation: &Invocation,
+) -> Doc {
     let listed: Vec<&Sizing> = shown.iter().filter_map(|place| workloads.get(*place)).collect();
+    let first = listed.first().filter(|_| listed.len() > 1).map(|first| shell_word(&first.id));
+    let first = first.as_deref();
     let (headline, mut screens) = match listed.as_slice() {
         [sizing] => (one_headline(sizing), one_workload(sizing)),
         several => (fleet_headline(workloads), fleet(workloads, several)),
     };
     if let Some(table) = screens.last_mut() {
-        let risk = format!("At `--risk {}`; P95 is projected per GPU in use.", sizings.accepted);
+        let risk = format!("At `--risk {accepted}`; P95 is projected per GPU in use.");
         table.notes.extend(outside(workloads, shown));
         table.notes.push(risk);
     }
     Doc {
         name: "rightsize",
         headline,
-        record: Record::of(document(), sizings),
+        record: Record::of(document(), &accepted),
         tables: vec![sized(workloads)],
         screens,
-        gaps: Some(sizings.gaps.clone()),
-        next: match listed.as_slice() {
-            [] | [_] => Vec::new(),
-            [first, ..] => {
-                let id = shell_word(&first.id);
-                let only = format!("--workload {id}");
-                vec![
-                    invocation.command("rightsize", true, &only),
-                    invocation.command("explain", true, &id),
-                ]
-            }
+        gaps: Some(gaps.to_vec()),
+        next: rows! {
+            for first in first => invocation.command("rightsize", true, &format!("--workload {first}"));
+            for first in first => invocation.command("explain", true, first);
         },
         ..Doc::default()
     }
