@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 ///
 /// # Errors
 /// When a row cannot be written, which memory always can.
-pub(in crate::report) fn document(
+pub fn document(
     header: impl IntoIterator<Item: AsRef<[u8]>>,
     rows: impl IntoIterator<Item: IntoIterator<Item: AsRef<[u8]>>>,
 ) -> Result<String, csv::Error> {
@@ -20,6 +20,6 @@ pub(in crate::report) fn document(
 }
 
 /// A rate or a number of GPUs with as many decimals as it has, six at most.
-pub(in crate::report) fn rate(number: Decimal) -> String {
+pub fn rate(number: Decimal) -> String {
     number.round_dp(6).normalize().to_string()
 }

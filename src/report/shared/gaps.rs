@@ -12,11 +12,7 @@ const SHOWN: usize = 8;
 const NAMED: usize = 3;
 
 /// The section GAPS with an empty line after it; nothing when there are none.
-pub(in crate::report) fn gap_section(
-    gaps: &[Gap],
-    style: TableStyle,
-    out: &mut String,
-) -> std::fmt::Result {
+pub fn gap_section(gaps: &[Gap], style: TableStyle, out: &mut String) -> std::fmt::Result {
     if gaps.is_empty() {
         return Ok(());
     }
@@ -35,14 +31,14 @@ pub(in crate::report) fn gap_section(
 
 /// Gaps that differ in nothing but their place, in the order of the first of each; `apart`
 /// leaves each on its own.
-pub(in crate::report) fn alike(gaps: &[Gap], apart: bool) -> Vec<Vec<&Gap>> {
+pub fn alike(gaps: &[Gap], apart: bool) -> Vec<Vec<&Gap>> {
     let key = |gap: &Gap| (gap.what.to_string(), gap.reason.clone(), gap.hint.clone());
     groups_of(gaps, |gap| (!apart).then(|| key(gap)))
 }
 
 /// Things with the same key as one group, in the order of the first of each; what has no key is
 /// a group by itself.
-pub(in crate::report) fn groups_of<T: Copy, K: Ord>(
+pub fn groups_of<T: Copy, K: Ord>(
     things: impl IntoIterator<Item = T>,
     key: impl Fn(T) -> Option<K>,
 ) -> Vec<Vec<T>> {
@@ -59,7 +55,7 @@ pub(in crate::report) fn groups_of<T: Copy, K: Ord>(
 }
 
 /// How often each key comes.
-pub(in crate::report) fn tally<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, u64> {
+pub fn tally<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, u64> {
     let mut numbers = BTreeMap::new();
     for key in keys {
         *numbers.entry(key).or_insert(0) += 1;
@@ -68,7 +64,7 @@ pub(in crate::report) fn tally<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTr
 }
 
 /// Where some equal gaps are: the place of one, or how many places there are and some of them.
-pub(in crate::report) fn places(group: &[&Gap]) -> String {
+pub fn places(group: &[&Gap]) -> String {
     let names = || group.iter().map(|gap| gap.place.as_str());
     match group {
         [gap] => gap.place.clone(),

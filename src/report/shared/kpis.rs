@@ -3,7 +3,7 @@
 use crate::domain::{Kpi, separated};
 
 /// What people call a key figure.
-pub(in crate::report) fn title(kpi: Kpi) -> &'static str {
+pub fn title(kpi: Kpi) -> &'static str {
     match kpi {
         Kpi::GpuHours => "GPU hours per month",
         Kpi::UsefulGpuHours => "useful GPU hours per month",
@@ -20,7 +20,7 @@ pub(in crate::report) fn title(kpi: Kpi) -> &'static str {
 }
 
 /// How many units a price is for, such as `1,000 inferences` or `1 epoch`.
-pub(in crate::report) fn per(number: u32, unit: &str) -> String {
+pub fn per(number: u32, unit: &str) -> String {
     match number {
         1 => unit.to_owned(),
         number => format!("{} {unit}", separated(&number.to_string())),

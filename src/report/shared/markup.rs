@@ -15,28 +15,29 @@ const STYLE_ONLY: &str = concat!(
 );
 
 /// Characters of a name before it is cut.
-pub(in crate::report) const NAME: usize = 80;
+pub const NAME: usize = 80;
 /// Characters of a sentence before it is cut.
-pub(in crate::report) const SENTENCE: usize = 800;
+pub const SENTENCE: usize = 800;
 
 /// A page as it grows.
 #[derive(Debug, Default)]
-pub(in crate::report) struct Page(String);
+pub struct Page(String);
 
 impl Page {
     /// Markup as it stands. Only what is written in this program is `'static`, so
     /// nothing that an estate says gets here.
-    pub(in crate::report) fn markup(&mut self, markup: &'static str) {
+    pub fn markup(&mut self, markup: &'static str) {
         self.0.push_str(markup);
     }
 
     /// A value as text, in an element or between the quotes of an attribute.
-    pub(in crate::report) fn text(&mut self, value: impl Display) {
+    pub fn text(&mut self, value: impl Display) {
         // Writing to a string cannot fail.
         let _ = write!(Escaped(&mut self.0), "{value}");
     }
 
-    pub(in crate::report) fn finish(self) -> String {
+    /// The page as text.
+    pub fn finish(self) -> String {
         self.0
     }
 }
@@ -76,7 +77,7 @@ pub(in crate::report) use html;
 
 /// A page that stands alone, up to the beginning of its body: with a Content Security Policy,
 /// a title and the style of every page.
-pub(in crate::report) fn begin(title: &str) -> Page {
+pub fn begin(title: &str) -> Page {
     let mut page = Page::default();
     html!(
         page,
@@ -100,7 +101,7 @@ pub(in crate::report) fn begin(title: &str) -> Page {
 }
 
 /// The beginning of a text, and how much was left out of it.
-pub(in crate::report) fn cut(text: &str, most: usize) -> String {
+pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((end, _)) => {

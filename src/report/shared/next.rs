@@ -28,7 +28,7 @@ impl Invocation {
     }
 
     /// A whole command, quoted for a shell.
-    pub(in crate::report) fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
+    pub fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
         let parts = ["gpucost", name, &joined(self.words(for_audit), " "), rest];
         joined(parts.into_iter().filter(|part| !part.is_empty()), " ")
     }
@@ -41,7 +41,7 @@ impl Invocation {
 
     /// The same for a report of bounded size: without what the user typed when
     /// that is very long.
-    pub(in crate::report) fn short_command(&self, name: &str, rest: &str) -> String {
+    pub fn short_command(&self, name: &str, rest: &str) -> String {
         let command = self.command(name, true, rest);
         let is_short = command.len() <= LONGEST_COMMAND;
         if is_short { command } else { Self::default().command(name, true, rest) }
@@ -50,7 +50,7 @@ impl Invocation {
 
 /// The command that prints what measures GPUs that nothing measures yet, for an audit from this
 /// source: exporters that a Prometheus server scrapes, or the agent of CloudWatch.
-pub(in crate::report) fn setup_command(source: EstateSource, invocation: &Invocation) -> String {
+pub fn setup_command(source: EstateSource, invocation: &Invocation) -> String {
     match source {
         EstateSource::Kubernetes => "gpucost setup metrics --prometheus".to_owned(),
         _ => invocation.command("setup metrics", false, ""),

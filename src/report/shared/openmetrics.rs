@@ -18,19 +18,19 @@ const UNITS: [&str; 7] = ["bytes", "celsius", "joules", "ratio", "seconds", "usd
 
 /// Labels of a sample, in their order.
 #[derive(Debug, Clone, Default)]
-pub(in crate::report) struct Labels(String);
+pub struct Labels(String);
 
 impl Labels {
     /// With one more that describes; cut where it is long.
     #[must_use]
-    pub(in crate::report) fn with(self, name: &'static str, value: &str) -> Self {
+    pub fn with(self, name: &'static str, value: &str) -> Self {
         self.written(name, &safe(&cut(value, LONGEST_VALUE)))
     }
 
     /// With one more that names the thing: where its value is not written as it is, a
     /// number made of the whole follows.
     #[must_use]
-    pub(in crate::report) fn with_id(self, name: &'static str, value: &str) -> Self {
+    pub fn with_id(self, name: &'static str, value: &str) -> Self {
         let mut shown = safe(&cut(value, LONGEST_ID));
         if shown != value {
             let mut number = Fnv::default();
@@ -42,7 +42,7 @@ impl Labels {
 
     /// With the currency of an amount.
     #[must_use]
-    pub(in crate::report) fn in_currency_of(self, amount: Option<Money>) -> Self {
+    pub fn in_currency_of(self, amount: Option<Money>) -> Self {
         let Some(amount) = amount else { return self };
         self.with("currency", amount.currency().code())
     }
@@ -58,22 +58,17 @@ impl Labels {
 
 /// A document as it grows.
 #[derive(Debug, Default)]
-pub(in crate::report) struct Exposition(String);
+pub struct Exposition(String);
 
 impl Exposition {
     /// A gauge with one sample and no labels.
-    pub(in crate::report) fn gauge(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        value: Option<String>,
-    ) {
+    pub fn gauge(&mut self, name: &'static str, help: &'static str, value: Option<String>) {
         self.family(name, help, [(Labels::default(), value)]);
     }
 
     /// A gauge with the samples that have a value, each set of labels once: a reader refuses a
     /// document that repeats one.
-    pub(in crate::report) fn family(
+    pub fn family(
         &mut self,
         name: &str,
         help: &str,
@@ -83,7 +78,11 @@ impl Exposition {
         for (Labels(labels), value) in samples {
             let Some(value) = value else { continue };
             if written.is_empty() {
-                self.head(name, help);
+                let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} gauge");
+                let unit = name.rsplit('_').next().unwrap_or(name);
+                if UNITS.contains(&unit) {
+                    let _ = writeln!(self.0, "# UNIT {name} {unit}");
+                }
             }
             let set = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
             if written.insert(labels) {
@@ -92,16 +91,8 @@ impl Exposition {
         }
     }
 
-    fn head(&mut self, name: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} gauge");
-        let last = name.rsplit('_').next().unwrap_or(name);
-        if UNITS.contains(&last) {
-            let _ = writeln!(self.0, "# UNIT {name} {last}");
-        }
-    }
-
     /// The whole document.
-    pub(in crate::report) fn finish(mut self) -> String {
+    pub fn finish(mut self) -> String {
         self.0.push_str("# EOF\n");
         self.0
     }
@@ -126,32 +117,32 @@ macro_rules! gauges {
 pub(in crate::report) use gauges;
 
 /// A whole number.
-pub(in crate::report) fn number(value: impl ToString) -> Option<String> {
+pub fn number(value: impl ToString) -> Option<String> {
     Some(value.to_string())
 }
 
 /// An amount in cents.
-pub(in crate::report) fn money(amount: Option<Money>) -> Option<String> {
+pub fn money(amount: Option<Money>) -> Option<String> {
     amount.map(|amount| rounded(amount.amount(), 2))
 }
 
 /// A figure with up to four decimals; absent where it is not finite.
-pub(in crate::report) fn figure(value: Option<f64>) -> Option<String> {
+pub fn figure(value: Option<f64>) -> Option<String> {
     decimals(value?, 10_000.0)
 }
 
 /// A percentage as a ratio with up to six decimals.
-pub(in crate::report) fn ratio_of_percent(percent: Option<f64>) -> Option<String> {
+pub fn ratio_of_percent(percent: Option<f64>) -> Option<String> {
     decimals(percent? / 100.0, 1_000_000.0)
 }
 
 /// A ratio with up to six decimals.
-pub(in crate::report) fn ratio(value: Option<f64>) -> Option<String> {
+pub fn ratio(value: Option<f64>) -> Option<String> {
     decimals(value?, 1_000_000.0)
 }
 
 /// MiB as bytes.
-pub(in crate::report) fn bytes_of_mib(mib: Option<f64>) -> Option<String> {
+pub fn bytes_of_mib(mib: Option<f64>) -> Option<String> {
     decimals(mib? * MIB, 1.0)
 }
 

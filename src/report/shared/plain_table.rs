@@ -16,7 +16,7 @@ const LONGEST_WHOLE: usize = 24;
 const NAME_WORDS: usize = 3;
 
 /// A borderless table with some columns aligned right.
-pub(in crate::report) struct PlainTable {
+pub struct PlainTable {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     /// Columns that are aligned right.
@@ -30,10 +30,7 @@ pub(in crate::report) struct PlainTable {
 impl PlainTable {
     /// A table with a header; `numbers` are the columns to align right. Where the width ends,
     /// the last column of words gives way.
-    pub(in crate::report) fn new(
-        header: &[&str],
-        numbers: impl IntoIterator<Item = usize>,
-    ) -> Self {
+    pub fn new(header: &[&str], numbers: impl IntoIterator<Item = usize>) -> Self {
         let numbers: Vec<usize> = numbers.into_iter().collect();
         let gives = (0..header.len()).rev().find(|index| !numbers.contains(index));
         let header = header.iter().map(|title| (*title).to_owned()).collect();
@@ -42,7 +39,7 @@ impl PlainTable {
 
     /// The same where another column gives way, after columns that can be left out, the first
     /// one first.
-    pub(in crate::report) fn giving(mut self, column: usize, spare: &[usize]) -> Self {
+    pub fn giving(mut self, column: usize, spare: &[usize]) -> Self {
         self.gives = Some(column);
         self.spare = spare.to_vec();
         self
@@ -50,26 +47,26 @@ impl PlainTable {
 
     /// The same where no cell is cut: columns that can be left out are, the first one first,
     /// and what is still too much goes below its row.
-    pub(in crate::report) fn whole(mut self, spare: &[usize]) -> Self {
+    pub fn whole(mut self, spare: &[usize]) -> Self {
         self.gives = None;
         self.spare = spare.to_vec();
         self
     }
 
     /// Adds a row; cells must be safe for a terminal.
-    pub(in crate::report) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
     /// The whole table with an empty line after it, see [`Self::lines_in`].
-    pub(in crate::report) fn text(&self, style: TableStyle) -> String {
+    pub fn text(&self, style: TableStyle) -> String {
         self.lines_in(style, 0).join("\n") + "\n\n"
     }
 
     /// The whole table with an empty line after it. Where the columns end, words are wrapped
     /// inside their cells, and numbers are left whole: one that is cut reads as another one.
     /// Names are not divided either: where there is no room for them, columns go below their rows.
-    pub(in crate::report) fn wrapped(&self, style: TableStyle) -> String {
+    pub fn wrapped(&self, style: TableStyle) -> String {
         let fits = |line: &String| line.width() <= style.width;
         let mut lines = self.lines();
         if !style.wide && !lines.iter().all(fits) {
@@ -139,14 +136,14 @@ impl PlainTable {
     }
 
     /// The lines, without padding at either end.
-    pub(in crate::report) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         lines_of(&drawn(&self.header, &self.rows, &self.numbers))
     }
 
     /// The lines for a style, after an indent. Unless it is wide, they end where its columns
     /// end: columns that can be left out are, then one column gives way, and what is still
     /// too much goes below its row, with its titles.
-    pub(in crate::report) fn lines_in(&self, style: TableStyle, indent: usize) -> Vec<String> {
+    pub fn lines_in(&self, style: TableStyle, indent: usize) -> Vec<String> {
         if style.wide {
             return self.lines();
         }
@@ -155,14 +152,14 @@ impl PlainTable {
     }
 
     /// The same without the header: the lines of each row.
-    pub(in crate::report) fn rows_in(&self, style: TableStyle, indent: usize) -> Vec<Vec<String>> {
+    pub fn rows_in(&self, style: TableStyle, indent: usize) -> Vec<Vec<String>> {
         let width = if style.wide { usize::MAX } else { style.width.saturating_sub(indent) };
         let rows = self.divided(width, self.gives).into_iter().skip(1);
         rows.map(|lines| lines.iter().map(|line| fit(line, width)).collect()).collect()
     }
 
     /// The titles of the columns that [`Self::lines_in`] leaves out.
-    pub(in crate::report) fn left_out(&self, style: TableStyle, indent: usize) -> Vec<String> {
+    pub fn left_out(&self, style: TableStyle, indent: usize) -> Vec<String> {
         if style.wide {
             return Vec::new();
         }

@@ -9,7 +9,7 @@ use rust_decimal::prelude::ToPrimitive;
 const WIDTH: f64 = 1_000.0;
 const HEIGHT: f64 = 160.0;
 /// Bars beyond which the oldest are left out: narrower ones are not seen.
-pub(in crate::report) const MOST_BARS: usize = 400;
+pub const MOST_BARS: usize = 400;
 
 /// One bar, with a part of it in another color.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Bar {
 }
 
 /// What a gap is filled with. Once in a page, before its first plot.
-pub(in crate::report) fn gap_pattern(page: &mut Page) {
+pub fn gap_pattern(page: &mut Page) {
     html!(
         page,
         "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>",
@@ -30,7 +30,7 @@ pub(in crate::report) fn gap_pattern(page: &mut Page) {
 }
 
 /// Bars side by side, from zero to the largest.
-pub(in crate::report) fn bars(page: &mut Page, bars: &[Bar], title: &str) {
+pub fn bars(page: &mut Page, bars: &[Bar], title: &str) {
     let known = bars.iter().filter_map(|bar| Some(bar.whole?.max(bar.part)));
     let Some(most) = known.max().filter(|most| *most > Decimal::ZERO) else {
         html!(page, "<p>Nothing to plot.</p>\n");

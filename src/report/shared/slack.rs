@@ -6,25 +6,27 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Blocks of one message.
-pub(in crate::report) const MOST_BLOCKS: usize = 50;
+pub const MOST_BLOCKS: usize = 50;
 /// Characters of one text.
 const MOST_IN_TEXT: usize = 3_000;
 /// Characters of all blocks together. Slack states no such limit and refuses
 /// messages beyond about 13 000.
-pub(in crate::report) const MOST_IN_MESSAGE: usize = 10_000;
+pub const MOST_IN_MESSAGE: usize = 10_000;
 
 #[derive(Serialize)]
-pub(in crate::report) struct Message {
+pub struct Message {
     /// What a notification shows.
     pub text: String,
     pub blocks: Vec<Value>,
 }
 
-pub(in crate::report) fn section(text: &str) -> Value {
+/// A paragraph.
+pub fn section(text: &str) -> Value {
     json!({"type": "section", "text": mrkdwn(text)})
 }
 
-pub(in crate::report) fn context(text: &str) -> Value {
+/// A line in small letters.
+pub fn context(text: &str) -> Value {
     json!({"type": "context", "elements": [mrkdwn(text)]})
 }
 
@@ -33,17 +35,18 @@ fn mrkdwn(text: &str) -> Value {
     json!({"type": "mrkdwn", "verbatim": true, "text": cut(text, MOST_IN_TEXT)})
 }
 
-pub(in crate::report) fn sentence(text: &str) -> String {
+/// A text from outside, bounded.
+pub fn sentence(text: &str) -> String {
     escape(&bounded(text, SENTENCE_WIDTH))
 }
 
 /// A text as code. A backtick would end it, and cannot be escaped.
-pub(in crate::report) fn command(shown: &str) -> String {
+pub fn command(shown: &str) -> String {
     format!("`{}`", escape(&shown.replace('`', "'")))
 }
 
 /// The three characters that Slack gives a meaning.
-pub(in crate::report) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -9,11 +9,7 @@ const ASCII_UNKNOWN: char = ' ';
 
 /// Percentages, oldest first, as `cells` bars on a scale from 0 to 100: each is the mean of
 /// what is known of its part of the series. `None` where nothing at all is known.
-pub(in crate::report) fn sparkline(
-    percentages: &[Option<f64>],
-    cells: usize,
-    ascii: bool,
-) -> Option<String> {
+pub fn sparkline(percentages: &[Option<f64>], cells: usize, ascii: bool) -> Option<String> {
     if cells == 0 || percentages.iter().all(Option::is_none) {
         return None;
     }

@@ -20,18 +20,14 @@ pub struct TableStyle {
 }
 
 impl TableStyle {
-    /// Text in a colour, by its terminal code.
-    pub(in crate::report) fn paint(self, code: &str, text: &str) -> String {
-        if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-    }
-
-    pub(in crate::report) fn heading(self, text: &str) -> String {
-        self.paint("1", text)
+    /// Text of a heading.
+    pub fn heading(self, text: &str) -> String {
+        if self.color { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
     /// A heading with what stands beside its name after two blanks, on as many lines as it
     /// takes.
-    pub(in crate::report) fn title(self, text: &str, out: &mut String) -> std::fmt::Result {
+    pub fn title(self, text: &str, out: &mut String) -> std::fmt::Result {
         let (name, rest) = match text.split_once("  ") {
             Some(parts) if text.width() > self.width => parts,
             _ => return writeln!(out, "{}", self.heading(text)),
@@ -45,7 +41,7 @@ impl TableStyle {
     }
 
     /// How many of some rows to show: all when wide, unless they are limited.
-    pub(in crate::report) fn shown(self, rows: usize, most: usize) -> usize {
+    pub fn shown(self, rows: usize, most: usize) -> usize {
         match self.limit {
             Some(limit) => rows.min(limit),
             None if self.wide => rows,
@@ -55,7 +51,7 @@ impl TableStyle {
 
     /// Says how many of some rows were not shown, what they are worth together, and what
     /// shows them; nothing when all were.
-    pub(in crate::report) fn left_out(
+    pub fn left_out(
         self,
         rows: usize,
         singular: &str,
@@ -72,19 +68,19 @@ impl TableStyle {
     }
 
     /// Whether each member of a group of equals has its own row.
-    pub(in crate::report) fn lists_members(self) -> bool {
+    pub fn lists_members(self) -> bool {
         self.wide || self.limit == Some(usize::MAX)
     }
 }
 
 /// What rows are worth together, to stand after their number; empty where nothing is summed.
-pub(in crate::report) fn worth_words(worth: Option<Money>) -> String {
+pub fn worth_words(worth: Option<Money>) -> String {
     worth.map_or(String::new(), |sum| format!(" worth {sum}"))
 }
 
 /// Says which columns of a table a width leaves out, and what shows them; nothing when it has
 /// all of them.
-pub(in crate::report) fn columns_left_out(titles: &[String], style: TableStyle) -> Option<String> {
+pub fn columns_left_out(titles: &[String], style: TableStyle) -> Option<String> {
     let (width, names) = (style.width, titles.join(", "));
     (!titles.is_empty())
         .then(|| format!("hidden at {width} columns: {names}; `--format wide` shows every column"))

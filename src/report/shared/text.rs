@@ -90,11 +90,6 @@ pub fn percent(value: f64) -> String {
     format!("{value:.1}%")
 }
 
-/// A number with at most one decimal and its noun.
-pub(in crate::report) fn counted_figure(number: Decimal, singular: &str, plural: &str) -> String {
-    crate::domain::counted(number.round_dp(1).normalize(), singular, plural)
-}
-
 /// A count with thousands separators and its noun.
 pub fn counted(number: u64, singular: &str, plural: &str) -> String {
     crate::domain::counted(count(number), singular, plural)

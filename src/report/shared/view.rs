@@ -51,14 +51,8 @@ pub fn class_names() -> impl Iterator<Item = &'static str> {
     Classification::ALL.iter().map(|class| class.name()).chain(states).chain([STOPPED])
 }
 
-/// The states of a workload and of its members that behave alike.
-fn states_of(audited: &AuditedWorkload) -> BTreeSet<&'static str> {
-    let verdicts = audited.parts.iter().map(|part| &part.verdict).chain([&audited.verdict]);
-    verdicts.filter_map(|verdict| Some(verdict.state?.name())).collect()
-}
-
 /// The class of a workload in lists.
-pub(in crate::report) fn class_of(audited: &AuditedWorkload) -> &'static str {
+pub fn class_of(audited: &AuditedWorkload) -> &'static str {
     if audited.workload.key.running { audited.verdict.classification.name() } else { STOPPED }
 }
 
@@ -109,12 +103,13 @@ impl RowFacts {
     pub fn of(audited: &AuditedWorkload) -> Self {
         let workload = &audited.workload;
         let instances = workload.instances.iter().map(|id| id.native().to_owned());
+        let verdicts = audited.parts.iter().map(|part| &part.verdict).chain([&audited.verdict]);
         Self {
             names: [workload.name.clone(), workload.id()].into_iter().chain(instances).collect(),
             instance_type: workload.key.instance_type.clone(),
             region: workload.key.region.clone(),
             class: class_of(audited),
-            states: states_of(audited),
+            states: verdicts.filter_map(|verdict| Some(verdict.state?.name())).collect(),
             team: team_of(&workload.tags).map(str::to_owned),
             utilization: workload.utilization.as_ref().map(|summary| summary.distribution.mean),
             cost: workload.monthly_cost(),
@@ -144,7 +139,7 @@ impl View {
     }
 
     /// Whether each member of a group of equals has its own row.
-    pub(in crate::report) fn lists_members(&self) -> bool {
+    pub fn lists_members(&self) -> bool {
         self.limit == Some(usize::MAX)
     }
 
@@ -189,7 +184,7 @@ impl View {
     }
 
     /// The workloads that it keeps, in its order, and those that it leaves out.
-    pub(in crate::report) fn workloads<'a>(&self, audit: &'a Audit) -> Picked<'a> {
+    pub fn workloads<'a>(&self, audit: &'a Audit) -> Picked<'a> {
         let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
         let (kept, left_out) = self.order(&rows);
         let of = |places: Vec<usize>| -> Vec<&'a AuditedWorkload> {
@@ -202,30 +197,30 @@ impl View {
 }
 
 /// The workloads of an audit, as a view divides them.
-pub(in crate::report) struct Picked<'a> {
-    pub(in crate::report) kept: Vec<&'a AuditedWorkload>,
-    pub(in crate::report) left_out: Vec<&'a AuditedWorkload>,
+pub struct Picked<'a> {
+    pub kept: Vec<&'a AuditedWorkload>,
+    pub left_out: Vec<&'a AuditedWorkload>,
     /// The IDs of those that are left out.
     hidden: BTreeSet<String>,
 }
 
 impl Picked<'_> {
     /// Whether a list shows what is about this workload, by its ID.
-    pub(in crate::report) fn keeps(&self, id: &str) -> bool {
+    pub fn keeps(&self, id: &str) -> bool {
         !self.hidden.contains(id)
     }
 }
 
 /// How many of some workloads there are, what they cost and what the plan saves of that; absent
 /// without any. `which` says which ones they are, such as `more` that are not shown.
-pub(in crate::report) fn summed(workloads: &[&AuditedWorkload], which: &str) -> Option<String> {
+pub fn summed(workloads: &[&AuditedWorkload], which: &str) -> Option<String> {
     let costs = workloads.iter().map(|workload| workload.workload.monthly_cost());
     let savings = workloads.iter().map(|workload| workload.planned_monthly_savings());
     hidden_rows(workloads.len(), which, sum(costs), sum(savings))
 }
 
 /// The same of any workloads.
-pub(in crate::report) fn hidden_rows(
+pub fn hidden_rows(
     number: usize,
     more: &str,
     cost: Option<Money>,
@@ -240,7 +235,7 @@ pub(in crate::report) fn hidden_rows(
 
 /// What is known of some amounts, together; absent where nothing is, and where currencies
 /// meet.
-pub(in crate::report) fn sum(amounts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
+pub fn sum(amounts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
     let mut known = amounts.flatten();
     let first = known.next()?;
     known.try_fold(first, |sum, part| sum.checked_add(part).ok())

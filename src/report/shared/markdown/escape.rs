@@ -4,15 +4,15 @@
 use crate::report::shared::text::fit;
 
 /// Columns of a name in a report.
-pub(in crate::report) const NAME_WIDTH: usize = 64;
+pub const NAME_WIDTH: usize = 64;
 /// Columns of a sentence in a report.
-pub(in crate::report) const SENTENCE_WIDTH: usize = 300;
+pub const SENTENCE_WIDTH: usize = 300;
 /// The same of a text in Markdown, where a paragraph has room.
 const TEXT_WIDTH: usize = 1_600;
 
 /// A name without what a terminal would obey, bounded in columns and, because
 /// combining marks take none, in characters.
-pub(in crate::report) fn bounded(name: &str, width: usize) -> String {
+pub fn bounded(name: &str, width: usize) -> String {
     match name.char_indices().nth(width.saturating_mul(4)) {
         Some((end, _)) => fit(&format!("{}…", &name[..end]), width),
         None => fit(name, width),
@@ -24,7 +24,7 @@ pub(in crate::report) fn bounded(name: &str, width: usize) -> String {
 /// within `://` and `www.`, keeps a site from making links and from notifying
 /// people: neither a backslash nor an entity does, because links are made after
 /// those are gone.
-pub(in crate::report) fn text(sentence: &str) -> String {
+pub fn text(sentence: &str) -> String {
     let shown = bounded(sentence, TEXT_WIDTH);
     let mut escaped = String::with_capacity(shown.len() + shown.len() / 4);
     let mut rest = shown.as_str();
@@ -75,12 +75,12 @@ fn ends_with(text: &str, word: &str) -> bool {
 
 /// A name as code, in which nothing has a meaning but the fence: that is longer
 /// than any within. In a table a pipe would end the cell even in code.
-pub(in crate::report) fn code(name: &str) -> String {
+pub fn code(name: &str) -> String {
     fenced(&bounded(name, NAME_WIDTH))
 }
 
 /// A command as code, never cut.
-pub(in crate::report) fn command(command: &str) -> String {
+pub fn command(command: &str) -> String {
     fenced(command)
 }
 

@@ -1,3 +1,3 @@
 //! Text from outside in Markdown.
 
-pub(in crate::report) mod escape;
+pub mod escape;
