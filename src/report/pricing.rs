@@ -164,10 +164,9 @@ fn headline(offers: &[Offer], total: usize) -> String {
 fn notes(offers: &[Offer], total: usize) -> Vec<String> {
     let all_offers = counted(total as u64, "offer", "offers");
     let only = offers.first().filter(|_| offers.len() == 1);
-    let lengths = only.into_iter().flat_map(|only| [(only, 1), (only, 3)]);
     rows! {
         if offers.len() < total => format!("{} of {all_offers}; use `--limit {total}` to show all", count(offers.len() as u64));
-        ..lengths.filter_map(|(only, years)| terms(only, years));
+        ..only.into_iter().flat_map(|only| [1, 3].map(|years| terms(only, years))).flatten();
         ..dates(offers);
         if !offers.is_empty() => "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 TFLOPS; YR: commitment, no upfront payment".to_owned();
         if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) => "clouds with per-GPU prices are shown for one GPU".to_owned();

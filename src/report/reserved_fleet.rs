@@ -223,11 +223,10 @@ fn pool_notes(pool: &ReservedPool) -> Vec<String> {
         if from == to { format!("{from} in {share}") } else { format!("{from} to {to} in {share}") }
     });
     let steps = joined(steps, ", ");
-    let hours = count(pool.usage.hours());
     rows! {
         ..pool.account.as_deref().map(buyer);
         if steps.is_empty() => "No usage is uncovered.".to_owned();
-        if !steps.is_empty() => format!("Concurrent instances over {hours} h: {steps}.");
+        if !steps.is_empty() => format!("Concurrent instances over {} h: {steps}.", count(pool.usage.hours()));
         if pool.covers_other_sizes => "Regional reserved instances also apply to other sizes of the family.".to_owned();
         for block in &pool.capacity_block => format!("A Capacity Block costs {}/h ({}), paid upfront for days or weeks; it is not compared.", unit_price(block.an_hour()), block.seen_on);
         if pool.options.is_empty() => "No price of reserved instances is available.".to_owned();
@@ -287,10 +286,9 @@ fn legend(fleet: &ReservedFleet) -> Vec<String> {
     let days = || fleet.quotes().map(|quote| quote.seen_on);
     let derived = fleet.quotes().any(|quote| quote.basis == PriceBasis::Derived);
     let derived = if derived { ", some derived" } else { "" };
-    let dated = days().min().zip(days().max());
     rows! {
         "EFFECTIVE is the hourly cost of the whole purchase, the upfront payment spread over the term; BREAK-EVEN is the share of the hours above which it pays; MONTH is the first month in which the replaced hours have cost as much; COMMITTED is over the term, used or not; HALVED is the loss over the term if usage halves from month 7.".to_owned();
         format!("{sized} A pool of reserved instances and the plan of its family cover the same hours: buy only one of them. Purchases of a payer account are included with `--commitments`.");
-        for (oldest, newest) in dated => format!("Prices dated {oldest} to {newest}{derived}.");
+        for (oldest, newest) in days().min().zip(days().max()) => format!("Prices dated {oldest} to {newest}{derived}.");
     }
 }

@@ -207,22 +207,19 @@ fn tables(plan: &Capacity<'_>) -> Vec<Table> {
 fn caveats(plan: &Capacity<'_>) -> Vec<String> {
     let question = &plan.question;
     let (load, counts) = (&question.service.load, question.counts);
-    let is_measured = matches!(question.basis, ThroughputBasis::Utilization { .. });
-    let busiest = counts.filter(|counts| counts.max_per_second > counts.peak_per_second);
-    let missing = counts.map(|counts| counts.missing).filter(|missing| *missing > 0);
     let quotes = fits(plan).filter_map(|(_, fits)| fits.quote.as_ref());
     let oldest = quotes.min_by_key(|quote| quote.effective_date);
     let rate = if counts.is_some() { "mean rate" } else { "rate without headroom" };
     rows! {
         if load.objective.is_none() => "without `--objective` waits are not bounded: close to 100% busy, requests queue".to_owned();
-        if is_measured => "assumed: twice the requests keep a GPU busy for twice the time; larger batches may serve more".to_owned();
+        if matches!(question.basis, ThroughputBasis::Utilization { .. }) => "assumed: twice the requests keep a GPU busy for twice the time; larger batches may serve more".to_owned();
         if load.objective.is_some() => latency_basis(load);
         if load.gpu.batch > 1 => "assumed: a request takes as long in a smaller batch, and a free place in a batch is taken at once (continuous batching)".to_owned();
         if fits(plan).any(|(_, fits)| fits.is_derived()) => "derived: throughput and time on another GPU follow from specifications (memory bandwidth, dense FP16; the worse ratio where `--bound` is unknown); measure before you buy".to_owned();
         if fits(plan).any(|(_, fits)| fits.fleet.gpus_per_instance > 1) => "assumed: each GPU runs a replica of its own".to_owned();
         for counts in counts => format!("the counts span {} h in periods of {} s: shorter bursts and other hours may be busier", plain(counts.lasted_hours()), plain(counts.period_seconds));
-        for counts in busiest => format!("the busiest period has {} requests per second, {} times the peak that is planned for: `--request-peak max`", plain(counts.max_per_second), plain(counts.max_per_second / counts.peak_per_second));
-        for missing in missing => format!("{} no count, which is not taken for zero: the mean is that of the others", counted(missing, "period has", "periods have"));
+        for counts in counts.filter(|counts| counts.max_per_second > counts.peak_per_second) => format!("the busiest period has {} requests per second, {} times the peak that is planned for: `--request-peak max`", plain(counts.max_per_second), plain(counts.max_per_second / counts.peak_per_second));
+        for missing in counts.map(|counts| counts.missing).filter(|missing| *missing > 0) => format!("{} no count, which is not taken for zero: the mean is that of the others", counted(missing, "period has", "periods have"));
         for quote in oldest => format!("on-demand prices, the oldest dated {} ({}); cost per million at the {rate}", quote.effective_date, quote.origin);
     }
 }
@@ -253,10 +250,9 @@ fn missing_data(plan: &Capacity<'_>) -> Vec<Missing> {
         (ThroughputBasis::Utilization { measured, .. }, None) => Some(&measured.name),
         _ => None,
     };
-    let unpriced = fits(plan).filter(|(_, fits)| fits.quote.is_none());
     rows! {
         for name in measured => Missing::new(format!("requests per second of {name}"), "neither an estate nor samples hold them; read RequestCount of the load balancer from CloudWatch, or sum(increase(…)) of the server's request counter from Prometheus, and pass the answer as `--request-counts`, or the rate as `--served-rate`");
-        for (candidate, _) in unpriced => Missing::new(format!("price of {}", candidate.shape.instance_type), "unpriced; `gpucost pricing refresh` reads it where it is sold");
+        for (candidate, _) in fits(plan).filter(|(_, fits)| fits.quote.is_none()) => Missing::new(format!("price of {}", candidate.shape.instance_type), "unpriced; `gpucost pricing refresh` reads it where it is sold");
     }
 }
 

@@ -212,12 +212,11 @@ pub(super) fn computes_in(held: &Layout) -> String {
 /// The model in each type of numbers, and what was measured beside the formula.
 pub(super) fn tables(selection: &Selection) -> Vec<Table> {
     let models = &selection.wanted.models;
-    let dtypes = models.iter().map(|served| (served, selection));
     let compared = selection.wanted.measured.as_ref();
     let compared = compared.map(|seen| (seen, computed_memory(models, &seen.instance_type)));
     rows! {
         for (seen, computed) in compared => Table::of("measured_memory", "MEASURED MEMORY  of a GPU, beside the formula", ("way to hold the model", "ways to hold the model"), of_computed(), computed.into_iter().map(|computed| (computed, seen)));
-        if !models.is_empty() => Table::of("dtypes", "TYPES OF NUMBERS  the same model in each", ("type of numbers", "types of numbers"), of_dtypes(), dtypes);
+        if !models.is_empty() => Table::of("dtypes", "TYPES OF NUMBERS  the same model in each", ("type of numbers", "types of numbers"), of_dtypes(), models.iter().map(|served| (served, selection)));
     }
 }
 
@@ -226,20 +225,17 @@ pub(super) fn caveats(selection: &Selection) -> Vec<String> {
     let wanted = &selection.wanted;
     let Some(served) = wanted.model() else { return Vec::new() };
     let is_assumed = served.terms.efficiency.is_none();
-    let is_long = served.load.input_tokens > MEASURED_TOKENS;
     let held = selection.fits.iter().filter_map(|fit| fit.layout.as_ref());
     let in_16_bits = held.filter(|held| held.card.computes == Computes::In16Bits);
     let cards = in_16_bits.map(|held| format!("{} on {}", held.dtype, held.card.model));
     let cards = joined(cards.collect::<BTreeSet<_>>(), ", ");
-    let is_quantized = wanted.models.iter().any(|model| model.dtype.is_quantized());
-    let names = selection.fits.iter().map(|fit| fit.offered.shape.instance_type.as_str());
     rows! {
         if wanted.measured.is_some() => "measured is the fullest GPU at its peak, computed is one copy of the model without headroom; an engine that reserves its cache ahead, such as vLLM, holds what it may hold".to_owned();
         if is_assumed => "speed is computed from data sheets and an assumed efficiency; of 70 published measurements, half are within 11.4% of it and 64 within 50%; with hundreds of sequences on linked GPUs, it was up to 3.2 times too high".to_owned();
-        if is_assumed && is_long => format!("the longest prompt of these measurements has {} tokens: the speed of longer ones was compared with none", count(MEASURED_TOKENS));
-        if is_quantized => "quantization changes the answers of a model: only memory, speed and cost are compared; evaluate its quality on your own data".to_owned();
+        if is_assumed && served.load.input_tokens > MEASURED_TOKENS => format!("the longest prompt of these measurements has {} tokens: the speed of longer ones was compared with none", count(MEASURED_TOKENS));
+        if wanted.models.iter().any(|model| model.dtype.is_quantized()) => "quantization changes the answers of a model: only memory, speed and cost are compared; evaluate its quality on your own data".to_owned();
         if !cards.is_empty() => format!("weights only, computed in 16 bits: {cards}");
-        ..on_arm(names);
+        ..on_arm(selection.fits.iter().map(|fit| fit.offered.shape.instance_type.as_str()));
     }
 }
 
@@ -247,12 +243,9 @@ pub(super) fn caveats(selection: &Selection) -> Vec<String> {
 pub(super) fn unknown(wanted: &Wanted) -> Vec<Missing> {
     let Some(served) = wanted.model() else { return Vec::new() };
     let seen = wanted.measured.as_ref();
-    let uncomputed =
-        seen.filter(|seen| computed_memory(&wanted.models, &seen.instance_type).is_empty());
-    let unmeasured = wanted.today.as_ref().filter(|_| seen.is_none());
     rows! {
-        for today in unmeasured => Missing::new(format!("memory of every GPU of {}", today.name), "`gpucost metrics` shows what is measured");
-        for seen in uncomputed => Missing::new(format!("memory on {} by the formula", seen.instance_type), "measure on a type with NVIDIA GPUs: only these are computed");
+        for today in wanted.today.as_ref().filter(|_| seen.is_none()) => Missing::new(format!("memory of every GPU of {}", today.name), "`gpucost metrics` shows what is measured");
+        for seen in seen.filter(|seen| computed_memory(&wanted.models, &seen.instance_type).is_empty()) => Missing::new(format!("memory on {} by the formula", seen.instance_type), "measure on a type with NVIDIA GPUs: only these are computed");
         if served.terms.efficiency.is_none() => Missing::new("efficiency of your serving engine", "measure its output tokens per second at this load on one of the types, multiply the assumed efficiency by measured over computed, and pass `--efficiency`");
     }
 }

@@ -67,15 +67,13 @@ fn headline(schedule: &JobSchedule) -> String {
 fn given(schedule: &JobSchedule) -> Vec<Given> {
     let request = &schedule.request;
     let gpu_hours = request.jobs.iter().map(|job| hours(job.seconds) * f64::from(job.gpus));
-    let transfer = Money::new(request.transfer_per_gb, request.currency);
-    let restart = request.checkpointing.restart.as_secs_f64() / 60.0;
     rows! {
         Given::new("jobs", "jobs", Value::Count(request.jobs.len() as u64), "--jobs, --profile-data, or jobs that were seen");
         Given::new("gpu_hours", "GPU hours", Value::Number(gpu_hours.sum(), 1), "the same");
         Given::new("idle_machines", "machines with idle hours", Value::Count(request.hosts.len() as u64), "the estate, --horizon");
         Given::new("max_gpus", "rented GPUs at a time", Value::make_count(request.most_gpus), "--max-gpus");
-        Given::new("transfer_price_per_gb", "moving a GB between regions", Value::Price(transfer), "--transfer-price");
-        Given::new("restart_minutes", "restart, minutes", Value::Number(restart, 1), "--restart-cost");
+        Given::new("transfer_price_per_gb", "moving a GB between regions", Value::Price(Money::new(request.transfer_per_gb, request.currency)), "--transfer-price");
+        Given::new("restart_minutes", "restart, minutes", Value::Number(request.checkpointing.restart.as_secs_f64() / 60.0, 1), "--restart-cost");
     }
 }
 
@@ -192,18 +190,16 @@ fn rented(schedule: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, b
 
 fn caveats(schedule: &JobSchedule) -> Vec<String> {
     let placements = &schedule.planned.placements;
-    let uses_idle = placements.iter().any(|placement| matches!(placement.place, Where::Host(_)));
-    let is_moved = placements.iter().any(|placement| placement.transfer > Decimal::ZERO);
     let unused = match unused_gpus(schedule) {
         0 => None,
         1 => Some("1 GPU is".to_owned()),
         unused => Some(format!("{unused} GPUs are")),
     };
     rows! {
-        if uses_idle => "Idle hours are those of past weeks, and their owners may need them again. They cost nothing more only where the machine is not switched off in them: a schedule that stops it saves the same hours.".to_owned();
+        if placements.iter().any(|placement| matches!(placement.place, Where::Host(_))) => "Idle hours are those of past weeks, and their owners may need them again. They cost nothing more only where the machine is not switched off in them: a schedule that stops it saves the same hours.".to_owned();
         for unused in unused => format!("Jobs do not share a rented machine here: {unused} paid for and stay unused. Jobs that run at the same time may fit on one, for less.");
         if rented(schedule).any(|(_, _, _, is_spot)| is_spot) => format!("Spot times are longer by the checkpoints and restarts that are expected. With more interruptions a job may miss its deadline: it is on spot only where the probability of that is at most {MOST_MISS_PERCENT:.0}%, if interruptions come at random. `--no-spot` has none.");
-        if is_moved => "Data is moved once for each job, at one price. The time that takes is not counted, and some regions are more expensive to leave.".to_owned();
+        if placements.iter().any(|placement| placement.transfer > Decimal::ZERO) => "Data is moved once for each job, at one price. The time that takes is not counted, and some regions are more expensive to leave.".to_owned();
         ..on_arm(rented(schedule).map(|(_, _, rental, _)| rental.instance_type.as_str()));
         "Machines on demand and spot are there when a job starts, and a job takes as long on every type with the GPU that it asks for. Prices do not depend on the hour.".to_owned();
     }

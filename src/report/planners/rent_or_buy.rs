@@ -182,10 +182,9 @@ fn caveats(comparison: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
         Some((earliest, latest)) => format!("from month {earliest} to {latest}"),
         None => "never".to_owned(),
     };
-    let fleet = fleet.filter(|(_, instances)| *instances > 1);
     rows! {
         ..of_machines(comparison);
-        for (name, instances) in fleet => format!("{name} has {instances} instances: the server is compared with as many GPUs as it has, and not with all of them");
+        for (name, instances) in fleet.filter(|(_, instances)| *instances > 1) => format!("{name} has {instances} instances: the server is compared with as many GPUs as it has, and not with all of them");
         format!("with one input {TURN_PERCENT}% lower or higher, the server pays off against the machine that was asked about: {months}");
         "a machine rented by the hour is taken to run only while its GPUs are needed; one that always runs costs as much as at a utilization of 100%".to_owned();
         "prices of rented machines are taken to stay as they are over the term; a commitment is taken to be renewed at its price".to_owned();

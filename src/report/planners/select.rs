@@ -98,7 +98,6 @@ fn given(wanted: &Wanted) -> Vec<Given> {
         part => Value::make_number(part.map(GpuShare::count), 3),
     };
     let usd = |amount: Decimal| Money::new(amount, Currency::Usd);
-    let architecture = wanted.architecture.map_or("any", Architecture::name);
     rows! {
         line("kind", "kind of work", Value::text(wanted.kind.to_string()), "--kind");
         if wanted.restartable => line("restartable", "restartable", Value::Flag(true), "--restartable");
@@ -111,7 +110,7 @@ fn given(wanted: &Wanted) -> Vec<Given> {
         for vcpu in wanted.vcpu_without_gpu => line("vcpu_without_gpu", "vCPUs without a GPU", Value::Number(vcpu, 2), "");
         if wanted.nvlink => line("nvlink", "NVLink", Value::Flag(true), "--nvlink");
         if wanted.efa => line("efa", "EFA", Value::Flag(true), "--efa");
-        line("architecture", "CPU", Value::text(architecture), "--arch");
+        line("architecture", "CPU", Value::text(wanted.architecture.map_or("any", Architecture::name)), "--arch");
         for hourly in wanted.budget.hourly => line("budget_hourly", "budget per hour", Value::Price(usd(hourly)), "--budget-hourly");
         for monthly in wanted.budget.monthly => line("budget_monthly", "budget per month", Value::Money(usd(monthly)), "--budget-monthly");
         line("hours_per_month", "hours per month", Value::make_number(wanted.hours, 0), "--hours-per-month");
@@ -122,12 +121,11 @@ fn given(wanted: &Wanted) -> Vec<Given> {
 fn steps(selection: &Selection) -> Vec<Step> {
     let wanted = &selection.wanted;
     let best = selection.fits.first();
-    let priced = selection.fits.iter().find(|offer| offer.per_thousand_requests.is_some());
     rows! {
         for best in best => Step::new(format!("month of {}", best.offered.shape.instance_type), format!("{} × {} h", best.rate.amount().normalize(), wanted.billed_hours(best.paying).normalize()), Value::Money(best.monthly));
         ..best.and_then(|best| against_today(best, wanted));
         ..best.into_iter().flat_map(|best| model::steps(best, wanted));
-        for (offer, requests) in priced.zip(wanted.rate_per_second) => Step::new("1,000 requests without a GPU", format!("{} of {} / ({} × 3,600) × 1,000", offer.rate.amount().normalize(), offer.offered.shape.instance_type, requests.normalize()), Value::make_price(offer.per_thousand_requests));
+        for (offer, requests) in selection.fits.iter().find(|offer| offer.per_thousand_requests.is_some()).zip(wanted.rate_per_second) => Step::new("1,000 requests without a GPU", format!("{} of {} / ({} × 3,600) × 1,000", offer.rate.amount().normalize(), offer.offered.shape.instance_type, requests.normalize()), Value::make_price(offer.per_thousand_requests));
     }
 }
 
@@ -236,19 +234,15 @@ fn gpus(shape: &InstanceShape) -> Option<String> {
 fn caveats(selection: &Selection) -> Vec<String> {
     let wanted = &selection.wanted;
     let mut fits = selection.fits.iter();
-    let is_serving = wanted.kind == WorkloadKind::Serving;
     let today = wanted.today.as_ref();
-    let several = today.filter(|today| today.instances > 1);
-    let committed = today.filter(|today| today.is_committed);
-    let modeled = today.filter(|_| wanted.model().is_some());
     rows! {
         if fits.any(|offer| offer.paying == Paying::Spot) => "spot instances are interrupted; checkpoints and lost work are not in these prices, and spot capacity may not be there".to_owned();
-        if wanted.restartable && is_serving => "serving is never ranked by spot: requests fail when an instance is interrupted".to_owned();
+        if wanted.restartable && wanted.kind == WorkloadKind::Serving => "serving is never ranked by spot: requests fail when an instance is interrupted".to_owned();
         if wanted.vcpu_without_gpu.is_some() => "a CPU type is chosen by CPU time alone: a request may take longer on it than on a GPU; measure the latency before moving".to_owned();
         if wanted.rate_per_second.is_some() => "a price of requests is that of one instance which serves the whole rate with its vCPUs alone; how many requests a GPU serves is not known here: `gpucost capacity --help` shows how it is computed".to_owned();
-        for today in several => format!("{} has {} instances, and each row is about one: how many of another type do their work was not computed; `gpucost rightsize` projects that", today.name, today.instances);
-        for today in committed => format!("commitments pay of {}, and cost as much when it moves: what a type saves was not computed", today.name);
-        for today in modeled => format!("the needs are those of the model and not what was measured of {}: what a type saves was not computed, because GPUs that hold a model may serve fewer requests than {} does today", today.name, today.instance_type);
+        for today in today.filter(|today| today.instances > 1) => format!("{} has {} instances, and each row is about one: how many of another type do their work was not computed; `gpucost rightsize` projects that", today.name, today.instances);
+        for today in today.filter(|today| today.is_committed) => format!("commitments pay of {}, and cost as much when it moves: what a type saves was not computed", today.name);
+        for today in today.filter(|_| wanted.model().is_some()) => format!("the needs are those of the model and not what was measured of {}: what a type saves was not computed, because GPUs that hold a model may serve fewer requests than {} does today", today.name, today.instance_type);
         ..model::caveats(selection);
         if wanted.model().is_none() => "how fast the work is on each type was not computed: a cheaper hour may do less work; `--params 7b` computes the speed of a language model of that size".to_owned();
     }

@@ -90,7 +90,6 @@ fn given(plan: &Autoscale) -> Vec<Given> {
     let request = &plan.request;
     let (demand, policy, gpus) = (&request.demand, &request.policy, request.gpus_per_instance);
     let source = request.subject.source.as_str();
-    let spot = request.prices.spot.as_ref().filter(|_| policy.spot.spot_percent > 0.0);
     let minutes = |seconds: i64| Value::Number(seconds as f64 / 60.0, 1);
     let min_source = match models(request) {
         Some(held) if policy.min == held.instances(gpus) => {
@@ -106,7 +105,7 @@ fn given(plan: &Autoscale) -> Vec<Given> {
         Given::new("hours", "hours on record", Value::Number(demand.hours(), 1), source);
         Given::new("gpus_per_instance", "GPUs per instance", Value::make_count(gpus), format!("{} of the catalog", request.subject.instance_type));
         for quote in &request.prices.on_demand => Given::new("on_demand_hourly", "on-demand price per hour", Value::Price(quote.rate.an_hour()), format!("{}, {}", quote.source, quote.seen_on));
-        for spot in spot => Given::new("spot_hourly", "spot price per hour", Value::Price(spot.rate.an_hour()), format!("{}, {}", spot.basis, spot.seen_on));
+        for spot in request.prices.spot.as_ref().filter(|_| policy.spot.spot_percent > 0.0) => Given::new("spot_hourly", "spot price per hour", Value::Price(spot.rate.an_hour()), format!("{}, {}", spot.basis, spot.seen_on));
         for held in models(request) => Given::new("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", of_gpus(held.models), of_gpus(held.gpus)));
         Given::new("start_up_minutes", "start-up, minutes", minutes(policy.start_up_seconds), "--start-up");
         Given::new("cool_down_minutes", "cool-down, minutes", minutes(policy.cool_down_seconds), "--cool-down");

@@ -102,7 +102,9 @@ pub fn share_answer(plan: &SharePlan, skipped: &[NoTenant], workloads: &[&Audite
             if !workloads.is_empty() => "these cards are for the tenants of all workloads at once, on one type: savings of the plan of the audit add up, and these do not come on top".to_owned();
             ..packing.into_iter().flat_map(|packing| caveats(plan, packing, &nodes));
         },
-        missing: missing_data(plan),
+        missing: rows! {
+            for tenant in plan.question.tenants.iter().filter(|tenant| tenant.peak_percent.is_none()) => Missing::new(format!("peak of {}", tenant.name), "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its 99th percentile as PEAK");
+        },
         files: files::files(plan, &nodes),
         next: next(plan, packing),
         ..Doc::default()
@@ -193,13 +195,6 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
         ),
     };
     format!("{gain}{tenants} on {cards} with {way}: {month}; {before}{basis}")
-}
-
-fn missing_data(plan: &SharePlan) -> Vec<Missing> {
-    let unknown = plan.question.tenants.iter().filter(|tenant| tenant.peak_percent.is_none());
-    rows! {
-        for tenant in unknown => Missing::new(format!("peak of {}", tenant.name), "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its 99th percentile as PEAK");
-    }
 }
 
 fn next(plan: &SharePlan, packing: Option<&Packing>) -> Vec<String> {
