@@ -258,8 +258,8 @@ fn masks(
 
 /// Keys of tags that the command line and the settings speak of.
 fn kept_keys(settings: &SettingsFile, keys: Option<&GroupingKeys>) -> BTreeSet<String> {
-    let grouped_by = keys.map(GroupingKeys::tags).unwrap_or_default();
-    grouped_by.into_iter().chain([&settings.policy.workload_tag]).cloned().collect()
+    let grouped_by = keys.map(GroupingKeys::tags).unwrap_or_default().into_iter();
+    grouped_by.chain([&*settings.policy.workload_tag]).map(str::to_owned).collect()
 }
 
 /// Negotiated prices of the settings' file outrank all others. They are not

@@ -235,22 +235,10 @@ pub enum GroupingKeys {
 
 impl GroupingKeys {
     /// Tags and labels that they name.
-    pub fn tags(&self) -> Vec<&String> {
+    pub fn tags(&self) -> Vec<&str> {
         match self {
-            Self::Workloads(keys) => keys
-                .iter()
-                .filter_map(|key| match key {
-                    GroupKey::Tag(name) => Some(name),
-                    _ => None,
-                })
-                .collect(),
-            Self::Claims(keys) => keys
-                .iter()
-                .filter_map(|key| match key {
-                    ClaimKey::Label(name) => Some(name),
-                    _ => None,
-                })
-                .collect(),
+            Self::Workloads(keys) => keys.iter().filter_map(GroupKey::open).collect(),
+            Self::Claims(keys) => keys.iter().filter_map(ClaimKey::open).collect(),
         }
     }
 }
