@@ -160,17 +160,17 @@ pub fn terraform_brief(
     as_of: Timestamp,
 ) -> GateBrief {
     let rows = &change.rows;
-    let number = rows.len() as u64;
-    let mut subject = counted(number, "resource with GPUs", "resources with GPUs");
-    if change.unpriced > 0 {
-        subject.push_str(&format!(", {} not fully priced", count(change.unpriced)));
-    }
+    let subject = counted(rows.len() as u64, "resource with GPUs", "resources with GPUs");
+    let unpriced = match change.unpriced {
+        0 => String::new(),
+        unpriced => format!(", {} not fully priced", count(unpriced)),
+    };
     let shown = |sentence: String| bounded(&sentence, SENTENCE_WIDTH);
     let sums: Vec<PlannedTotals> = change.totals.values().copied().collect();
     let is_known = rows.iter().all(|row| row.monthly_delta().is_some());
     GateBrief {
         as_of,
-        subject,
+        subject: subject + &unpriced,
         nothing: change.nothing().map(shown).unwrap_or_default(),
         // A sum that leaves something out is not what the plan costs.
         monthly_cost: match sums.as_slice() {
@@ -228,11 +228,8 @@ fn counts(side: &PlannedSide) -> String {
     let parts =
         [(planned.on_demand, ""), (planned.spot, " spot"), (planned.capacity_block, " block")];
     let counts = parts.iter().filter(|(number, _)| *number > 0);
-    let counts: Vec<String> = counts.map(|(number, kind)| format!("{number}{kind}")).collect();
-    match counts.as_slice() {
-        [] => "0".to_owned(),
-        counts => counts.join(" + "),
-    }
+    let counts = joined(counts.map(|(number, kind)| format!("{number}{kind}")), " + ");
+    if counts.is_empty() { "0".to_owned() } else { counts }
 }
 
 /// How many a group may grow to.

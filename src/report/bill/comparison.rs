@@ -5,9 +5,9 @@ use crate::billing::{
     UsedCost,
 };
 use crate::domain::{Currency, LineKind, Money};
-use crate::report::doc::{Step, Table, Value, columns, tables};
+use crate::report::doc::{Step, Table, Value, columns, rows, tables};
 use crate::report::reserved::CURRENCIES;
-use crate::report::shared::text::money;
+use crate::report::shared::text::{joined, money};
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use std::cmp::Reverse;
@@ -167,25 +167,19 @@ pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
     for (reason, _, cost) in in_parts(comparison) {
         *names.entry(reason.name()).or_default() += cost;
     }
-    let named: Vec<String> =
-        names.iter().map(|(name, cost)| format!("{name} {}", amounts.text(*cost))).collect();
-    let total = shown_difference(comparison.bill, comparison.audit);
+    let named = names.iter().map(|(name, cost)| format!("{name} {}", amounts.text(*cost)));
+    let named = Some(joined(named, " + ")).filter(|named| !named.is_empty());
     let both = format!("{} − {}", amounts.text(comparison.bill), amounts.text(comparison.audit));
-    let arithmetic =
-        if named.is_empty() { both } else { format!("{both} = {}", named.join(" + ")) };
-    let total = Value::Money(Money::new(total, bill.currency));
-    let mut steps = vec![Step::new(format!("bill − audit{of_currency}"), arithmetic, total)];
+    let arithmetic = joined(std::iter::once(both).chain(named), " = ");
+    let total = Money::new(shown_difference(comparison.bill, comparison.audit), bill.currency);
     let used = comparison.used();
-    steps.extend(used.idle_percent().and_then(|share| share.to_f64()).map(|share| {
-        let words = format!(
-            "{} / ({} − {} not measured)",
-            amounts.text(used.idle),
-            amounts.text(used.cost),
-            amounts.text(used.unmeasured)
-        );
-        Step::new(format!("idle GPU cost{of_currency}"), words, Value::Percent(share))
-    }));
-    steps
+    let [idle, cost, unmeasured] =
+        [used.idle, used.cost, used.unmeasured].map(|amount| amounts.text(amount));
+    let share = used.idle_percent().and_then(|share| share.to_f64());
+    rows! {
+        Step::new(format!("bill − audit{of_currency}"), arithmetic, Value::Money(total));
+        for share in share => Step::new(format!("idle GPU cost{of_currency}"), format!("{idle} / ({cost} − {unmeasured} not measured)"), Value::Percent(share));
+    }
 }
 
 /// What of a bill was idle, in a sentence.

@@ -124,8 +124,7 @@ fn figure(kpi: Kpi, audit: &Audit) -> Figure {
 
 /// Of units of work.
 fn unit_cost(cost: &UnitCost) -> Figure {
-    let currency = cost.cost.map(Money::currency);
-    let currency = currency.map_or(String::new(), |currency| format!("{currency} "));
+    let currency = cost.cost.map_or(String::new(), |cost| format!("{} ", cost.currency()));
     let unit = format!("{currency}per {}", per(cost.per(), &cost.unit));
     Figure("cost per unit".to_owned(), cost.name.clone(), Value::make_price(cost.price()), unit)
 }
