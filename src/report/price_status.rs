@@ -1,6 +1,6 @@
 //! `gpucost pricing status`: what prices there are, and how old they are.
 
-use super::doc::{Doc, Record, Table, columns, doc_schema, gaps};
+use super::doc::{Doc, Record, Table, columns, doc_schema, gap_columns};
 use super::shared::gaps::tally;
 use super::shared::text::{counted, minute};
 use crate::catalog::bundled_origins;
@@ -28,7 +28,7 @@ columns! {
         opt count "age_days", "", Data, age_days(day(row.0.as_of), row.1), "In days; null if it is from the future.";
         texts "regions", "", Data, regions(row.0), "Those that it has prices for.";
         count "instance_types", "", Data, instance_types(row.0), "Number of types.";
-        rows[gaps] "gaps", "", Data, row.0.gaps.iter(), "What the last refresh could not read.";
+        rows[gap_columns] "gaps", "", Data, row.0.gaps.iter(), "What the last refresh could not read.";
     }
 
     fn lists(list: List) {

@@ -21,7 +21,7 @@ pub use csv::doc_csv;
 pub use html::doc_html;
 pub use json::doc_json;
 pub use markdown::doc_markdown;
-pub(in crate::report) use parts::{gaps, gaps_table};
+pub(in crate::report) use parts::{gap_columns, gaps_table};
 pub use plot::{Plot, PlotKind};
 pub(in crate::report) use schema::doc_schema;
 pub use schema::schema_document;

@@ -41,7 +41,7 @@ columns! {
     }
 
     /// What could not be read.
-    pub(in crate::report) fn gaps<'a>(gap: &'a Gap) {
+    pub(in crate::report) fn gap_columns<'a>(gap: &'a Gap) {
         text "what", "", Data, gap.what.to_string(), "";
         text "where", "", Data, gap.place.clone(), "";
         text "reason", "", Data, gap.reason.clone(), "";
@@ -52,7 +52,7 @@ columns! {
 
 /// What could not be read, for programs.
 pub(in crate::report) fn gaps_table(list: &[Gap]) -> Table {
-    Table::of("gaps", "GAPS", ("gap", "gaps"), gaps(), list)
+    Table::of("gaps", "GAPS", ("gap", "gaps"), gap_columns(), list)
 }
 
 /// The keys of the document itself.

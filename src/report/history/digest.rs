@@ -66,7 +66,7 @@ fn headline(digest: &Digest) -> String {
         };
         format!("; a mean day cost {cost} {}", in_days(compared.before))
     });
-    spent(&digest.overview, &in_days(digest.overview.span)) + &moved
+    spent(&digest.overview, &format!("on GPUs {}", in_days(digest.overview.span))) + &moved
 }
 
 /// `from 2026-11-01 to 2026-11-07`, or `on 2026-11-01`.
