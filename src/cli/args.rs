@@ -1,42 +1,47 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
-use super::aws_args::{AwsArgs, service};
-use super::choices::{choices, flags};
+use super::aws_args::{AwsArgs, OrgArgs, service};
+use super::choices::{above_zero, within};
 use super::demo::DemoChoice;
-use super::export_args::ExportArgs;
 use super::kubernetes::KubernetesArgs;
-use super::numbers::{above_zero, within};
+use super::{Outcome, choices, flags, parsers, refusal};
 
-pub(super) use super::numbers::{not_negative, positive};
-use super::organization::OrgArgs;
-use super::plan_args::PlanArgs;
-pub(super) use super::plan_args::RiskChoice;
+pub(super) use super::choices::{not_negative, positive};
 use super::prometheus::PrometheusArgs;
 use super::view_args::{INVENTORY_KEYS, LimitArgs, RowArgs, TypeArgs, VerdictArgs};
+use crate::analysis::{Audit, audit_to_choose};
 use crate::config::parse_duration;
-use crate::domain::{MOST_PER_HOUR, PaymentOption, WorkloadKind};
+use crate::domain::{MOST_PER_HOUR, PaymentOption, Policy, Risk, WorkloadKind};
 use crate::report::SortKey;
 use crate::savings::MOST_GROWTH;
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
+use crate::usage::Estate;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::path::PathBuf;
 
-/// A length of time in seconds, minutes, hours or days.
-pub(super) fn time(text: &str) -> Result<SignedDuration, String> {
-    let expected = || "expected a duration such as 60s, 5m or 1h".to_owned();
-    let seconds = text.strip_suffix('s').map(|number| number.parse::<i64>());
-    match seconds {
-        Some(seconds) => seconds
-            .ok()
-            .filter(|seconds| *seconds > 0)
-            .map(SignedDuration::from_secs)
-            .ok_or_else(expected),
-        None => parse_duration(text).map_err(|_| expected()),
-    }
+parsers! {
+    /// A length of time in seconds, minutes, hours or days.
+    pub(super) fn time(text) -> SignedDuration = match text.strip_suffix('s') {
+        Some(number) => number.parse::<i64>().ok().filter(|seconds| *seconds > 0).map(SignedDuration::from_secs),
+        None => parse_duration(text).ok(),
+    }, "expected a duration such as 60s, 5m or 1h";
+    /// What a workload does.
+    pub(super) fn kind(text) -> WorkloadKind = WorkloadKind::from_name(text), names_of(WorkloadKind::NAMES);
+    /// An amount of USD that is not below zero.
+    fn amount(text) -> Decimal = within(text, Decimal::ZERO..=Decimal::MAX), "expected an amount of zero or more";
+    /// A number of GPUs, perhaps a fraction of one.
+    pub(super) fn gpu_count(text) -> Decimal = above_zero(text, Decimal::MAX), "expected a number of GPUs such as 8 or 0.5";
+    /// A rate per hour that can be a price.
+    pub(super) fn hourly_price(text) -> Decimal = above_zero(text, MOST_PER_HOUR), "expected a price per hour above zero";
+    /// An hourly part or an upfront of a commitment; either may be zero, not both.
+    fn instalment(text) -> Decimal = within(text, Decimal::ZERO..=MOST_PER_HOUR * Decimal::ONE_THOUSAND), "expected an amount of zero or more";
+    /// Hours that an instance runs in a month; the longest month has 744.
+    pub(super) fn hours_of_a_month(text) -> Decimal = above_zero(text, Decimal::from(744)), "expected hours per month, above 0 and at most 744";
+    fn percent(text) -> Decimal = above_zero(text.strip_suffix('%').unwrap_or(text), Decimal::ONE_HUNDRED), "expected a percentage above 0 and up to 100, such as 40%";
 }
 
 /// The place of a history.
@@ -49,35 +54,9 @@ pub(super) fn file_place() -> impl TypedValueParser<Value = Place> {
     OsStringValueParser::new().try_map(Place::of_file)
 }
 
-/// A value, unless it has no valid name.
-pub(super) fn valid<T>(value: Option<T>, names: &[&str]) -> Result<T, String> {
-    value.ok_or_else(|| format!("valid values: {}", names.join(", ")))
-}
-
-/// What a workload does.
-pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
-    valid(WorkloadKind::from_name(text), WorkloadKind::NAMES)
-}
-
-/// An amount of USD that is not below zero.
-fn amount(text: &str) -> Result<Decimal, String> {
-    within(text, Decimal::ZERO..=Decimal::MAX, "expected an amount of zero or more")
-}
-
-/// A number of GPUs, perhaps a fraction of one.
-pub(super) fn gpu_count(text: &str) -> Result<Decimal, String> {
-    above_zero(text, Decimal::MAX, "expected a number of GPUs such as 8 or 0.5")
-}
-
-/// A rate per hour that can be a price.
-pub(super) fn hourly_price(text: &str) -> Result<Decimal, String> {
-    above_zero(text, MOST_PER_HOUR, "expected a price per hour above zero")
-}
-
-/// An hourly part or an upfront of a commitment; either may be zero, not both.
-fn instalment(text: &str) -> Result<Decimal, String> {
-    let limits = Decimal::ZERO..=MOST_PER_HOUR * Decimal::ONE_THOUSAND;
-    within(text, limits, "expected an amount of zero or more")
+/// What is said of a name that is none of some.
+pub(super) fn names_of(names: &[&str]) -> String {
+    format!("valid values: {}", names.join(", "))
 }
 
 /// How much more runs every month.
@@ -106,12 +85,38 @@ pub(super) fn growth(text: &str) -> Result<Growth, String> {
     })
 }
 
-/// Hours that an instance runs in a month; the longest month has 744.
-pub(super) fn hours_of_a_month(text: &str) -> Result<Decimal, String> {
-    above_zero(text, Decimal::from(744), "expected hours per month, above 0 and at most 744")
+choices! {
+    pub(super) RISKS: Risk {
+        "low" = Low, "Stop, release, and right-size to the same GPU model";
+        "medium" = Medium, "Low, plus other GPU models, MIG slices, spot and one-year commitments";
+        "high" = High, "All actions";
+    }
+    PAYMENTS: PaymentOption {
+        "no-upfront" = NoUpfront, "No upfront payment";
+        "partial-upfront" = PartialUpfront, "Half of the cost upfront";
+        "all-upfront" = AllUpfront, "Full cost upfront";
+    }
 }
 
 flags! {
+    /// How much risk a plan takes, and how much it is to save.
+    pub(super) struct PlanArgs {
+        /// Maximum risk level of the plan [default: medium]
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
+        /// Plan only the least risky actions that save this percentage of the cost, such as `40%`
+        target: Option<Decimal> = arg(long, value_name = "PERCENT", value_parser = percent);
+    }
+
+    /// Flags of exports.
+    pub(super) struct ExportArgs {
+        /// List that `--format csv` prints [default: workloads]
+        csv_table: Option<CsvTable> = arg(long, value_enum, value_name = "LIST", conflicts_with = "group_by", help_heading = "Output");
+        /// With `--format focus`: a row for each instance and day instead of each workload
+        by_day: bool = arg(long, help_heading = "Output");
+        /// Begin CSV and FOCUS with a byte order mark, by which Excel recognizes UTF-8
+        bom: bool = arg(long, help_heading = "Output");
+    }
+
     /// Where the document goes, and what is said beside it.
     pub(super) struct OutputArgs {
         /// Settings file [default: gpucost.toml in the current directory, if present]
@@ -220,7 +225,7 @@ flags! {
         id: String = arg(value_name = "ID");
         estate: EstateArgs = command(flatten);
         /// Maximum risk level of the plan [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum);
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
     }
@@ -242,25 +247,7 @@ flags! {
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
     }
-}
 
-impl EstateArgs {
-    /// Whether an estate is named, and not the account that is read without one.
-    pub(super) fn is_named(&self) -> bool {
-        let is_file = self.demo.is_some() || self.from.is_some() || self.save.is_some();
-        is_file || self.kubernetes.is_given()
-    }
-}
-
-choices! {
-    PAYMENTS: PaymentOption {
-        "no-upfront" = NoUpfront, "No upfront payment";
-        "partial-upfront" = PartialUpfront, "Half of the cost upfront";
-        "all-upfront" = AllUpfront, "Full cost upfront";
-    }
-}
-
-flags! {
     /// `gpucost reserved`.
     pub(super) struct ReservedArgs {
         /// Evaluate one instance type without calling a cloud; `--region` sets its region
@@ -268,7 +255,7 @@ flags! {
         /// Size on today's usage instead of what the plan of the audit leaves, and advise nothing
         today: bool = arg(long, conflicts_with_all = ["instance_type", "risk"]);
         /// Maximum accepted risk level of the plan [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum, conflicts_with = "instance_type");
+        risk: Option<Risk> = arg(long, value_parser = RISKS, conflicts_with = "instance_type");
         /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
         /// for that of `--recorded-audits`, and what that loses if it does not
         growth: Option<Growth> = arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"]);
@@ -297,6 +284,52 @@ flags! {
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
         limits: LimitArgs = command(flatten);
         estate: EstateArgs = command(flatten);
+    }
+}
+
+impl PlanArgs {
+    /// The audit whose plan saves the target, where one is given; the rest as it comes.
+    pub(super) fn aimed(&self, estate: &Estate, by: (&Policy, Risk)) -> Outcome<Option<Audit>> {
+        let Some(target) = self.target else { return Ok(None) };
+        let (mut audit, choices) = audit_to_choose(estate, by.0, by.1);
+        audit.aim(&choices, target);
+        if audit.target.is_none() && !audit.workloads.is_empty() {
+            return Err(refusal!(
+                "no workload has a price, so `--target` has no cost to save a percentage of";
+                "run without `--target`; its data gaps name the missing prices"));
+        }
+        Ok(Some(audit))
+    }
+
+    /// The target in words of a command line; none without it.
+    pub(super) fn target_words(&self) -> Option<String> {
+        self.target.map(|percent| format!("--target={percent}%"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum CsvTable {
+    /// Workloads, and what is paid for and not used
+    Workloads,
+    /// Actions of the plan
+    Actions,
+    /// What the plan buys, as the promises that they are
+    Purchases,
+    /// Findings
+    Findings,
+    /// Data that could not be read
+    Gaps,
+    /// Prices that the figures are based on
+    Prices,
+    /// From list prices to the cost of each workload
+    Reconciliation,
+}
+
+impl EstateArgs {
+    /// Whether an estate is named, and not the account that is read without one.
+    pub(super) fn is_named(&self) -> bool {
+        let is_file = self.demo.is_some() || self.from.is_some() || self.save.is_some();
+        is_file || self.kubernetes.is_given()
     }
 }
 
@@ -435,6 +468,15 @@ mod tests {
         assert_eq!(positive("12.5"), Ok(Decimal::new(125, 1)));
         for bad in ["0", "-1", "NaN", "inf", "1e400", "1000000001", ""] {
             assert!(positive(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_target_is_a_percentage_with_or_without_its_sign() {
+        assert_eq!(percent("40%"), Ok(Decimal::from(40)));
+        assert_eq!(percent("12.5"), Ok(Decimal::new(125, 1)));
+        for bad in ["0", "-1%", "100.1%", "%", "40%%", "much"] {
+            assert!(percent(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,14 +1,13 @@
 //! `gpucost audit`.
 
-use super::args::{AuditArgs, AuditFormat, RiskChoice};
-use super::exit::{Failure, Outcome, hinted, refusal, refused};
+use super::args::{AuditArgs, AuditFormat, OutputArgs};
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
 use super::output::check_distinct;
 use super::price_age::PriceAge;
 use super::scope::{invocation, name_of};
 use super::view_args::{ViewFlags, check_known};
-use super::{Io, estate, output, units};
+use super::{Failure, Io, Outcome, estate, hinted, output, refusal, refused, units};
 use crate::analysis::{
     Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, audit_once, day_costs,
 };
@@ -27,12 +26,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut settings = estate::settings(&args.estate.out, io)?;
     settings.policy.rejected = rejected_actions(args, &settings)?;
     let format = format(args.format, &settings, io)?;
-    let flags = ViewFlags {
-        rows: &args.rows,
-        verdicts: Some(&args.verdicts),
-        types: &args.of.types,
-        sort: None,
-    };
+    let flags = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types);
     // The documents of the others are complete by contract.
     if !matches!(format, AuditFormat::Table | AuditFormat::Wide | AuditFormat::Markdown) {
         flags.refuse(&name_of(format))?;
@@ -48,7 +42,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let accepted = risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let mut estate = estate::estate_to_group(&args.estate, &settings, keys.as_ref(), io)?;
+    let (mut estate, _) = estate::obtain(&args.estate, &settings, true, keys.as_ref(), io)?;
     // Once, for every reader of it below.
     estate.reduce();
     let clusters = if keys.is_some() { estate.clusters.clone() } else { Clusters::default() };
@@ -106,6 +100,17 @@ fn groups_elsewhere(format: AuditFormat) -> Option<&'static str> {
     }
 }
 
+/// The settings file that applies, and the format.
+pub(super) fn settings<F: ValueEnum>(
+    flag: Option<F>,
+    out: &OutputArgs,
+    io: &Io<'_>,
+) -> Outcome<(SettingsFile, F)> {
+    let settings = estate::settings(out, io)?;
+    let format = format(flag, &settings, io)?;
+    Ok((settings, format))
+}
+
 /// The format by precedence: flag, environment, file, table. Which there are
 /// depends on the command.
 pub(super) fn format<F: ValueEnum>(
@@ -119,32 +124,21 @@ pub(super) fn format<F: ValueEnum>(
     let name = io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
     let name = name.map_or("table", String::as_str);
     F::from_str(name, true).map_err(|_| {
-        let known: Vec<String> = F::value_variants()
-            .iter()
-            .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
-            .collect();
+        let known = F::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
         refusal!("`{name}` is not a supported format for this command";
             "valid values: {}", known.join(", "))
     })
 }
 
 /// The accepted risk by precedence: flag, environment, file, medium.
-pub(super) fn risk(
-    flag: Option<RiskChoice>,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Outcome<Risk> {
-    if let Some(choice) = flag {
-        return Ok(match choice {
-            RiskChoice::Low => Risk::Low,
-            RiskChoice::Medium => Risk::Medium,
-            RiskChoice::High => Risk::High,
-        });
-    }
-    match io.variable("GPUCOST_RISK") {
-        Some(name) => Risk::from_name(name).ok_or_else(refused!("invalid GPUCOST_RISK: `{name}`";
+pub(super) fn risk(flag: Option<Risk>, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Risk> {
+    match (flag, io.variable("GPUCOST_RISK")) {
+        (Some(risk), _) => Ok(risk),
+        (None, Some(name)) => Risk::from_name(name).ok_or_else(refused!(
+            "invalid GPUCOST_RISK: `{name}`";
             "valid values: low, medium, high")),
-        None => Ok(settings.risk.unwrap_or(Risk::Medium)),
+        (None, None) => Ok(settings.risk.unwrap_or(Risk::Medium)),
     }
 }
 
@@ -299,18 +293,15 @@ fn rejections_in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<Str
 /// The keys that were asked for, in their order; none unless the flag was given.
 fn grouping_keys(names: &[String]) -> Outcome<Option<GroupingKeys>> {
     let (mut of_workloads, mut of_claims) = (Vec::new(), Vec::new());
-    for name in names.iter().flat_map(|names| names.split(',')) {
-        let name = name.trim();
-        let is_new = match (GroupKey::from_name(name), ClaimKey::from_name(name)) {
-            (Some(key), _) => add_key(&mut of_workloads, key),
-            (None, Some(key)) => add_key(&mut of_claims, key),
+    for name in names.iter().flat_map(|names| names.split(',')).map(str::trim) {
+        match (GroupKey::from_name(name), ClaimKey::from_name(name)) {
+            (Some(key), _) if !of_workloads.contains(&key) => of_workloads.push(key),
+            (None, Some(key)) if !of_claims.contains(&key) => of_claims.push(key),
             (None, None) => {
                 return Err(refusal!("`{name}` is not a valid key for `--group-by`";
                     "valid values: {}", known_keys()));
             }
-        };
-        if !is_new {
-            return Err(refusal!("`--group-by` lists `{name}` twice"; "list each key once"));
+            _ => return Err(refusal!("`--group-by` lists `{name}` twice"; "list each key once")),
         }
     }
     if let (Some(of_workload), Some(of_claim)) = (of_workloads.first(), of_claims.first()) {
@@ -331,13 +322,4 @@ fn known_keys() -> String {
         GroupKey::known_names(),
         ClaimKey::known_names()
     )
-}
-
-/// Adds a key; whether it is new.
-fn add_key<K: PartialEq>(keys: &mut Vec<K>, key: K) -> bool {
-    let is_new = !keys.contains(&key);
-    if is_new {
-        keys.push(key);
-    }
-    is_new
 }

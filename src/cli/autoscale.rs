@@ -1,15 +1,16 @@
 //! `gpucost autoscale`: a policy replayed over the demand of a workload or of a file.
 
 use super::args::{DocFormat, EstateArgs, time};
-use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, hint, refusal, refused};
-use super::numbers::within;
+use super::choices::within;
+use super::known_prices::{check_launchable, has_commitments};
 use super::planner_flags::estate_flags;
-use super::planner_offers::{check_launchable, has_commitments};
 use super::planning::Planning;
 use super::rightsize::percent;
 use super::sampled::unreadable;
-use super::{Io, estate, known_prices, output};
+use super::{
+    ExitCode, Failure, Io, Outcome, estate, flags, hint, known_prices, output, parsers, refusal,
+    refused,
+};
 use crate::analysis::{NoDemand, workload_demand};
 use crate::catalog::{self, Prices, bundled_interruption_band};
 use crate::config::SettingsFile;
@@ -32,24 +33,13 @@ use std::path::{Path, PathBuf};
 /// Longest start-up and cool-down.
 const A_DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// A percentage above zero and at most 100, such as `60%`.
-fn above_zero(text: &str) -> Result<f64, String> {
-    let value = percent(text).ok().filter(|value| *value > 0.0);
-    value.ok_or_else(|| "expected a percentage above 0 and at most 100, such as 60%".to_owned())
-}
-
-/// A length of time up to a day, or `0`.
-fn length(text: &str) -> Result<SignedDuration, String> {
-    let duration = if text == "0" { SignedDuration::ZERO } else { time(text)? };
-    if duration > A_DAY {
-        return Err("expected at most 24h".to_owned());
-    }
-    Ok(duration)
-}
-
-/// A number from a thousandth to a million.
-fn positive(text: &str) -> Result<f64, String> {
-    within(text, 0.001..=1e6, "expected a number from 0.001 to 1000000")
+parsers! {
+    /// A percentage above zero and at most 100, such as `60%`.
+    fn above_zero(text) -> f64 = percent(text).ok().filter(|value| *value > 0.0), "expected a percentage above 0 and at most 100, such as 60%";
+    /// A length of time up to a day, or `0`.
+    fn length(text) -> SignedDuration = Some(if text == "0" { SignedDuration::ZERO } else { time(text)? }).filter(|time| *time <= A_DAY), "expected at most 24h";
+    /// A number from a thousandth to a million.
+    fn positive(text) -> f64 = within(text, 0.001..=1e6), "expected a number from 0.001 to 1000000";
 }
 
 flags! {
@@ -130,7 +120,8 @@ pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Outcome {
     let prices = &plan.request.prices;
     let on_demand = prices.on_demand.iter().map(|quote| quote.seen_on);
     let spot = prices.spot.iter().map(|spot| spot.seen_on).filter(|_| plan.replay.spot_seconds > 0);
-    let code = planning.print(&autoscale_answer(&plan), on_demand.chain(spot).min(), as_of, io)?;
+    let code =
+        planning.print(&autoscale_answer(&plan), None, (on_demand.chain(spot).min(), as_of), io)?;
     Ok(match seen {
         Some((instances, gaps)) => output::close("replayed", (instances, 0), &gaps, of, io),
         None => code,
@@ -183,7 +174,7 @@ fn alone(
     let prices = known_prices::book(args.estate.offline, settings, io)?;
     let known = Prices::new(&prices, &settings.policy.discount_percent);
     let region = args.estate.aws.region.as_ref().or(facts.and_then(|facts| facts.region.as_ref()));
-    let region = known_prices::one_region(region.map(String::as_str), settings, io)?;
+    let region = known_prices::region(region.map(String::as_str), settings, io)?;
     let name = name.trim().to_ascii_lowercase();
     let key = known_prices::key_of(&name, &region, OperatingSystem::Linux, &known)?;
     check_launchable(&key, &known)?;
@@ -227,7 +218,7 @@ fn alone(
 }
 
 fn of_estate(args: &AutoscaleArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<Record> {
-    let estate = estate::estate(&args.estate, settings, io)?;
+    let estate = estate::read(&args.estate, settings, io)?;
     let prices = Prices::new(&estate.prices, &settings.policy.discount_percent);
     let workload = workload_demand(&estate, &settings.policy, args.workload.as_deref());
     let workload = workload.map_err(no_demand)?;

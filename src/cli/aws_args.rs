@@ -1,19 +1,16 @@
-//! How AWS is reached.
+//! How AWS is reached, and which accounts of it.
 
-use super::choices::flags;
-use super::io::Io;
+use super::{Io, Outcome, flags, parsers, refusal};
 use crate::config::SettingsFile;
-use crate::sources::aws::{AwsOptions, AwsService};
+use crate::sources::aws::{AwsOptions, AwsService, DEFAULT_ROLE, Organization, Role};
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
 /// An address that AWS clients can be sent to: scheme, host, perhaps a port.
 pub(super) fn endpoint(text: &str) -> Result<String, String> {
     let expected = || "expected a URL such as https://localhost:4566".to_owned();
-    let rest = text
-        .strip_prefix("http://")
-        .or_else(|| text.strip_prefix("https://"))
-        .ok_or_else(expected)?;
+    let rest = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let rest = rest.ok_or_else(expected)?;
     let place = rest.split('/').next().unwrap_or_default();
     let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => {
@@ -32,12 +29,16 @@ pub(super) fn endpoint(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A service of AWS that rents out machines.
-pub(super) fn service(text: &str) -> Result<AwsService, String> {
-    AwsService::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = AwsService::ALL.iter().map(|service| service.name()).collect();
-        format!("valid values: {}", names.join(", "))
-    })
+parsers! {
+    /// A service of AWS that rents out machines.
+    pub(super) fn service(text) -> AwsService = AwsService::from_name(text), format!("valid values: {}", AwsService::NAMES.join(", "));
+    fn deadline(text) -> Duration = [('s', 1), ('m', 60), ('h', 3_600)].into_iter().find_map(|(letter, seconds)| {
+        let number: u64 = text.strip_suffix(letter)?.parse().ok()?;
+        number.checked_mul(seconds).map(Duration::from_secs)
+    }).filter(|deadline| *deadline <= LONGEST_DEADLINE), "expected a duration of at most 6h, such as 90s or 5m";
+    fn account_id(text) -> String = Some(text.trim().to_owned()).filter(|id| id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())), "expected an account ID of 12 digits";
+    pub(super) fn role(text) -> String = Role::named(text).map(|_| text.to_owned()), format!("expected the name or the ARN of a role, such as {DEFAULT_ROLE}");
+    pub(super) fn external_id(text) -> String = is_external_id(text).then(|| text.to_owned()), "expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`";
 }
 
 flags! {
@@ -59,6 +60,22 @@ flags! {
         /// Custom endpoint for S3
         endpoint_url: Option<String> = arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS");
     }
+
+    /// Which accounts are read, and through which role.
+    pub(super) struct OrgArgs {
+        /// Read every active account of the AWS organization
+        org: bool = arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization");
+        /// Comma-separated account IDs to read, or to select from a recorded estate
+        account: Vec<String> = arg(long, value_name = "ID[,ID…]", value_delimiter = ',', value_parser = account_id, help_heading = "AWS organization");
+        /// Role to assume in each account, by name or ARN [default: GpucostReadOnly]
+        role: Option<String> = arg(long, value_name = "NAME|ARN", value_parser = role, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization");
+        /// External ID that the role requires
+        external_id: Option<String> = arg(long, value_name = "ID", value_parser = external_id, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization");
+        /// Also ask AWS Cost Optimization Hub what it advises
+        aws_opinion: bool = arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS");
+        /// Apply and recommend commitments for each account on its own
+        no_commitment_sharing: bool = arg(long, help_heading = "AWS organization");
+    }
 }
 
 impl BucketArgs {
@@ -74,20 +91,40 @@ impl BucketArgs {
     }
 }
 
+impl OrgArgs {
+    /// The accounts to read; absent where only the caller's own is.
+    pub(super) fn organization(&self) -> Outcome<Option<Organization>> {
+        if !self.org && self.account.is_empty() {
+            let lone =
+                [("--role", self.role.is_some()), ("--external-id", self.external_id.is_some())];
+            return match lone.into_iter().find(|(_, is_given)| *is_given) {
+                Some((flag, _)) => Err(refusal!("`{flag}` needs accounts to read";
+                    "add `--org`, or `--account ID,ID`")),
+                None => Ok(None),
+            };
+        }
+        Ok(Some(Organization {
+            is_listed: self.org,
+            accounts: self.account.clone(),
+            role: named_role(self.role.as_deref()),
+            external_id: self.external_id.clone(),
+        }))
+    }
+}
+
+/// The role of a flag, which was checked when it was read.
+pub(super) fn named_role(text: Option<&str>) -> Role {
+    text.and_then(Role::named).unwrap_or_default()
+}
+
+/// Whether it is what AWS takes: 2 to 1,224 characters of a few kinds.
+fn is_external_id(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+=,.@:/-_".contains(c);
+    (2..=1_224).contains(&text.len()) && text.chars().all(is_plain)
+}
+
 /// The longest deadline: what a job of a code host may take.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(6 * 3600);
-
-fn deadline(text: &str) -> Result<Duration, String> {
-    let unit = |letter: char, seconds: u64| {
-        let number: u64 = text.strip_suffix(letter)?.parse().ok()?;
-        Some(Duration::from_secs(number.checked_mul(seconds)?))
-    };
-    unit('s', 1)
-        .or_else(|| unit('m', 60))
-        .or_else(|| unit('h', 3600))
-        .filter(|deadline| *deadline <= LONGEST_DEADLINE)
-        .ok_or_else(|| "expected a duration of at most 6h, such as 90s or 5m".to_owned())
-}
 
 #[cfg(test)]
 mod tests {
@@ -109,5 +146,19 @@ mod tests {
         ] {
             assert!(endpoint(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn ids_and_external_ids_are_those_that_aws_takes() {
+        assert_eq!(account_id(" 111122223333"), Ok("111122223333".to_owned()));
+        for bad in ["", "11112222333", "1111222233334", "11112222333x"] {
+            assert!(account_id(bad).is_err(), "{bad}");
+        }
+        assert_eq!(external_id("a-1:b/c"), Ok("a-1:b/c".to_owned()));
+        for bad in ["", "a", "a b", "ä1"] {
+            assert!(external_id(bad).is_err(), "{bad}");
+        }
+        assert!(external_id(&"x".repeat(1_224)).is_ok());
+        assert!(external_id(&"x".repeat(1_225)).is_err());
     }
 }

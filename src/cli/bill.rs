@@ -1,11 +1,12 @@
 //! `gpucost bill`: what was really paid, and how that differs from an audit.
 
 use super::args::{DocFormat, EstateArgs, file_place, place};
-use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, hint, hinted, refusal};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{Io, audit, bill_history, documents, estate, live, output, usage_history};
+use super::{
+    ExitCode, Failure, Io, Outcome, audit, bill_history, estate, flags, hint, hinted, live, output,
+    refusal, usage_history,
+};
 use crate::analysis::expected_bill;
 use crate::billing::{Bill, BillKey, Expected, Ledger, ResourceHours, TooLarge};
 use crate::config::SettingsFile;
@@ -56,8 +57,7 @@ struct Compared {
 
 pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     let out = &args.estate.out;
-    let settings = estate::settings(out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
+    let (settings, format) = audit::settings(args.format, out, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     check_files(args)?;
     let options = BillOptions {
@@ -94,7 +94,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
         stated_currency: args.currency,
         audit: compared.as_ref().map(|comparison| comparison.origin.clone()),
     };
-    documents::print_rows(&bill_answer(&bill, &origin), format, None, out, io)?;
+    output::print_rows(&bill_answer(&bill, &origin), format, None, out, io)?;
     let lines = counted(bill.lines, "line", "lines");
     let files = counted(origin.read.files.len(), "file", "files");
     output::say(&format!("read {lines} of {files}"), out, io);
@@ -108,8 +108,8 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     }
     if args.estate.strict && code == ExitCode::Done && !origin.read.other_currencies.is_empty() {
         let hint = "the last table names the currencies; leave out `--strict` to go without them";
-        output::complain("rows of the bill were left out", hint, io);
-        code = ExitCode::Incomplete;
+        let error = "rows of the bill were left out";
+        code = output::complain(error, hint, ExitCode::Incomplete, io);
     }
     let Some(path) = &args.write_prices else { return Ok(code) };
     let written = write_prices(path, &bill, args, io)?;
@@ -171,7 +171,7 @@ fn compared(
         };
         return Ok((compared, expected));
     }
-    let estate = estate::estate(of, settings, io)?;
+    let estate = estate::read(of, settings, io)?;
     let bill = expected_bill(&estate, &settings.policy);
     let warning = age.check(bill.oldest_price, estate.as_of)?;
     let mut flags = invocation(&args.estate, None).estate_flags();
@@ -216,8 +216,7 @@ fn write_prices(path: &Path, bill: &Bill, args: &BillArgs, io: &mut Io<'_>) -> O
     if rates == 0 {
         let error = "the bill shows no negotiated price, and no file of prices was written";
         let hint = "the sheet `rates` of `--format json` has the reason for each price";
-        output::complain(error, hint, io);
-        return Ok(ExitCode::Incomplete);
+        return Ok(output::complain(error, hint, ExitCode::Incomplete, io));
     }
     let text = price_file(bill).map_err(Failure::unexpected)?;
     write_whole(path, |out| out.write_all(text.as_bytes()))

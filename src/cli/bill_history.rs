@@ -2,8 +2,9 @@
 //! bill in a history.
 
 use super::args::EstateArgs;
-use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
-use super::{Io, estate, history, live, output, usage_history};
+use super::{
+    ExitCode, Failure, Io, Outcome, estate, hinted, history, live, output, refusal, usage_history,
+};
 use crate::analysis::{RecordedExpectation, TooManyHours};
 use crate::billing::{Expected, NotStored};
 use crate::config::{SettingsFile, parse_duration};

@@ -2,10 +2,9 @@
 
 use super::capacity_args::CapacityArgs;
 use super::capacity_measured::{Measured, invalid};
-use super::exit::{Failure, Outcome, refusal};
 use super::model_args::typed;
 use super::planning::Planning;
-use super::{Io, capacity_batches, known_prices, output};
+use super::{Failure, Io, Outcome, capacity_batches, known_prices, output, refusal};
 use crate::analysis::Question;
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
@@ -64,7 +63,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     let plan = capacity(question).map_err(|error| invalid(error, args))?;
     let fits = plan.candidates.iter().filter_map(|candidate| candidate.fits.as_ref().ok());
     let oldest = fits.filter_map(|fits| fits.quote.as_ref()).map(|quote| quote.seen_on).min();
-    let code = planning.print(&capacity_answer(&plan), oldest, io.now, io)?;
+    let code = planning.print(&capacity_answer(&plan), None, (oldest, io.now), io)?;
     Ok(match &measured.seen {
         Some((count, gaps)) => output::close("analyzed", (*count, 0), gaps, &args.estate, io),
         None => code,

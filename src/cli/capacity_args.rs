@@ -1,12 +1,11 @@
 //! Flags of `gpucost capacity`.
 
-use super::args::{DocFormat, EstateArgs, valid};
-use super::capacity_curve::{SampledBatch, sampled_batch};
-use super::choices::{choices, flags};
+use super::args::{DocFormat, EstateArgs, names_of};
+use super::choices::{above_zero, within};
 use super::model_args::{self, ModelArgs, dtype, passed, share};
-use super::numbers::{above_zero, within};
 use super::planner_flags::{self, rate};
 use super::rightsize::{bound, size_mib};
+use super::{choices, flags, parsers};
 use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
 use crate::planners::curve::CurvePoint;
 use crate::planners::model::Dtype;
@@ -22,48 +21,35 @@ const LONGEST_WAIT: f64 = 3_600.0;
 /// What states that requests are served in batches.
 const BATCHED: [&str; 4] = ["curve", "curve_data", "model", "params"];
 
-/// A length of time in seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    planner_flags::seconds(text)
-        .filter(|seconds| SECONDS.contains(seconds))
-        .ok_or_else(|| "expected a duration above zero such as 250ms, 1.5s or 2m".to_owned())
+/// A run at a batch.
+#[derive(Debug, Clone)]
+pub(super) struct SampledBatch {
+    pub batch: u32,
+    pub path: PathBuf,
 }
 
-/// A percentile, such as `p95`.
-fn percentile(text: &str) -> Result<f64, String> {
-    let number = text.strip_prefix('p').unwrap_or(text);
-    within(number, 50.0..=99.99, "expected a percentile from p50 to p99.99, such as p95")
-}
-
-/// Percent beyond what is expected.
-fn headroom(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
-    within(number, 0.0..=MOST_HEADROOM_PERCENT, "expected a percentage from 0 to 1000")
-}
-
-/// Tokens, of a request or per second.
-fn tokens(text: &str) -> Result<f64, String> {
-    let expected = "expected a number of tokens above zero, at most 1000000000";
-    above_zero(text.trim(), MOST_TOKENS, expected)
-}
-
-/// A wait up to an hour, in seconds.
-fn wait(text: &str) -> Result<f64, String> {
-    planner_flags::seconds(text)
-        .filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds))
-        .ok_or_else(|| "expected a time up to one hour, such as 20ms, 1.5s or 2m".to_owned())
-}
-
-/// A point such as 8:210.
-fn point(text: &str) -> Result<CurvePoint, String> {
-    let read = || {
-        let (batch, items) = text.split_once(':')?;
-        Some(CurvePoint {
-            batch: batch.trim().parse().ok()?,
-            items_per_second: items.trim().parse().ok()?,
-        })
-    };
-    read().ok_or_else(|| "expected BATCH:ITEMS_PER_SECOND, such as 8:210".to_owned())
+parsers! {
+    /// A length of time in seconds.
+    fn seconds(text) -> f64 = planner_flags::seconds(text).filter(|seconds| SECONDS.contains(seconds)), "expected a duration above zero such as 250ms, 1.5s or 2m";
+    /// A percentile, such as `p95`.
+    fn percentile(text) -> f64 = within(text.strip_prefix('p').unwrap_or(text), 50.0..=99.99), "expected a percentile from p50 to p99.99, such as p95";
+    /// Percent beyond what is expected.
+    fn headroom(text) -> f64 = within(text.strip_suffix('%').unwrap_or(text).trim(), 0.0..=MOST_HEADROOM_PERCENT), "expected a percentage from 0 to 1000";
+    /// Tokens, of a request or per second.
+    fn tokens(text) -> f64 = above_zero(text.trim(), MOST_TOKENS), "expected a number of tokens above zero, at most 1000000000";
+    /// A wait up to an hour, in seconds.
+    fn wait(text) -> f64 = planner_flags::seconds(text).filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds)), "expected a time up to one hour, such as 20ms, 1.5s or 2m";
+    /// A point such as 8:210.
+    fn point(text) -> CurvePoint = text.split_once(':').and_then(|(batch, items)| {
+        Some(CurvePoint { batch: batch.trim().parse().ok()?, items_per_second: items.trim().parse().ok()? })
+    }), "expected BATCH:ITEMS_PER_SECOND, such as 8:210";
+    /// A batch and a file, such as `8:run.jsonl`.
+    fn sampled_batch(text) -> SampledBatch = text.split_once(':').and_then(|(batch, path)| {
+        let batch: u32 = batch.trim().parse().ok()?;
+        (batch > 0 && !path.is_empty()).then(|| SampledBatch { batch, path: PathBuf::from(path) })
+    }), "expected BATCH:FILE, such as 8:run.jsonl";
+    /// Which period of counts is the peak.
+    fn peak(text) -> PeakOf = PeakOf::from_name(text), names_of(PeakOf::NAMES);
 }
 
 choices! {
@@ -93,25 +79,7 @@ flags! {
         /// Mean tokens of an answer [default: 128]
         output_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = model_args::tokens, allow_hyphen_values = true, help_heading = "Model");
     }
-}
 
-impl BatchArgs {
-    /// Whether a throughput by batch is stated, or a model of which it is computed.
-    pub(super) fn is_stated(&self) -> bool {
-        let model = &self.model;
-        let is_measured = !self.curve.is_empty() || !self.curve_data.is_empty();
-        is_measured || model.model.is_some() || model.params.is_some()
-    }
-
-    /// A flag that says nothing without such a throughput.
-    pub(super) fn stray(&self) -> Option<&'static str> {
-        let own: Vec<_> = passed!(self; max_wait dtype input_tokens output_tokens);
-        let mut passed = own.into_iter().chain(self.model.passed());
-        passed.next().filter(|_| !self.is_stated())
-    }
-}
-
-flags! {
     /// `gpucost capacity`.
     pub(super) struct CapacityArgs {
         /// Requests to serve, such as 500, 500/s, 30000/min or 1800000/h
@@ -125,7 +93,7 @@ flags! {
         /// Length of these periods [default: the shortest time between two of them]
         request_period: Option<f64> = arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests");
         /// Period that the GPUs have to serve: p99 (one in a hundred has more) or max
-        request_peak: PeakOf = arg(long, value_name = "WHICH", value_parser = |text: &str| valid(PeakOf::from_name(text), PeakOf::NAMES), default_value = "p99", requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests");
+        request_peak: PeakOf = arg(long, value_name = "WHICH", value_parser = peak, default_value = "p99", requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests");
         /// Percentage to plan for beyond that rate
         headroom: f64 = arg(long, value_name = "PERCENT", value_parser = headroom, allow_negative_numbers = true, default_value = "0", conflicts_with_all = BATCHED, help_heading = "Requests");
         /// Tokens of a request, prompt and generated
@@ -177,6 +145,22 @@ flags! {
     }
 }
 
+impl BatchArgs {
+    /// Whether a throughput by batch is stated, or a model of which it is computed.
+    pub(super) fn is_stated(&self) -> bool {
+        let model = &self.model;
+        let is_measured = !self.curve.is_empty() || !self.curve_data.is_empty();
+        is_measured || model.model.is_some() || model.params.is_some()
+    }
+
+    /// A flag that says nothing without such a throughput.
+    pub(super) fn stray(&self) -> Option<&'static str> {
+        let own: Vec<_> = passed!(self; max_wait dtype input_tokens output_tokens);
+        let mut passed = own.into_iter().chain(self.model.passed());
+        passed.next().filter(|_| !self.is_stated())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +209,15 @@ mod tests {
         assert_eq!((read.batch, read.items_per_second), (8, 210.0));
         for bad in ["", "8", "8:", ":210", "-1:5", "1.5:5", "8:210:3"] {
             assert!(point(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_run_has_a_batch() {
+        let read = sampled_batch("8:C:/runs/a.jsonl").expect("a run");
+        assert_eq!((read.batch, read.path.to_str()), (8, Some("C:/runs/a.jsonl")));
+        for bad in ["", "8", "8:", "0:a", ":a", "-1:a", "1.5:a", "a:8"] {
+            assert!(sampled_batch(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,21 +1,22 @@
 //! `gpucost capacity` for requests in batches: how long they wait for each other, and what that
 //! saves.
 
-use super::capacity_args::{BatchArgs, CapacityArgs};
-use super::capacity_curve::MeasuredCurve;
+use super::capacity_args::{BatchArgs, CapacityArgs, SampledBatch};
 use super::capacity_measured::{audited, check_estate};
-use super::exit::{Failure, Outcome, hint, refusal};
 use super::model_args::{MemoryArgs, ModelArgs};
 use super::planning::Planning;
-use super::{Io, known_prices, output};
+use super::{Failure, Io, Outcome, hint, known_prices, output, refusal, refused, sampled};
 use crate::analysis::{Audit, Question, RunningWorkload, running_workload};
 use crate::catalog::shape;
-use crate::domain::{InstanceShape, Policy, PriceKey, shell_word};
+use crate::config::SettingsFile;
+use crate::domain::{InstanceShape, Policy, PriceKey, shell_word, shown};
 use crate::planners::batching::{BatchingRequest, Machine, batching};
 use crate::planners::curve::{CurvePoint, ThroughputCurve};
 use crate::planners::model::Dtype;
 use crate::planners::serving::{Load, ServedModel, ServingRefusal};
+use crate::profiling::RunProfile;
 use crate::report::batching_answer;
+use std::path::Path;
 
 /// Sizes of batches of a computed curve: up to 1,024.
 const MOST_DOUBLINGS: u32 = 11;
@@ -53,7 +54,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
         (None, None) => (None, None),
     };
     let region = args.estate.aws.region.as_ref().or(ran_in);
-    let region = known_prices::one_region(region.map(String::as_str), settings, io)?;
+    let region = known_prices::region(region.map(String::as_str), settings, io)?;
     let name = args.instance_type.as_ref().or(ran_on);
     let name = name.map(|name| name.trim().to_ascii_lowercase());
     let question = Question {
@@ -88,7 +89,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     let answer = batching(request)?;
     let today = running.as_ref().map(RunningWorkload::today);
     let doc = batching_answer(&answer, &throughput.source, throughput.server, today.as_ref());
-    let code = planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)?;
+    let code = planning.print(&doc, None, (price.map(|quote| quote.seen_on), io.now), io)?;
     Ok(match seen {
         Some((count, gaps)) => output::close("analyzed", (count, 0), &gaps, &args.estate, io),
         None => code,
@@ -110,37 +111,30 @@ fn throughput(
     on: Option<&InstanceShape>,
     policy: &Policy,
 ) -> Outcome<Throughput> {
-    let of_gpu = measured.map(|run| (run.points, run.source));
-    let stated = || (args.curve.clone(), "--curve".to_owned());
-    if let Some((points, source)) = of_gpu.or_else(|| (!args.curve.is_empty()).then(stated)) {
-        let gpus = on.and_then(|shape| shape.gpu.as_ref());
-        return Ok(Throughput {
-            curve: ThroughputCurve::new(points)?,
-            source,
-            server: ("GPU", "GPUs"),
-            servers: gpus.map_or(1, |gpu| gpu.share.visible_devices().into()),
-        });
-    }
-    let Some(shape) = on else {
-        return Err(refusal!("how fast a model is served depends on the instance type";
-            "pass `--type`, such as `--type g6e.xlarge`"));
+    let stated = || (!args.curve.is_empty()).then(|| (args.curve.clone(), "--curve".to_owned()));
+    let of_gpu = measured.map(|run| (run.points, run.source)).or_else(stated);
+    let (points, source, server, servers) = match (of_gpu, on) {
+        (Some((points, source)), _) => {
+            let gpus = on.and_then(|shape| shape.gpu.as_ref());
+            let gpus = gpus.map_or(1, |gpu| gpu.share.visible_devices().into());
+            (points, source, ("GPU", "GPUs"), gpus)
+        }
+        (None, Some(shape)) => {
+            let source = "computed as by gpucost select".to_owned();
+            (curve_of(args, shape, policy)?, source, ("instance", "instances"), 1)
+        }
+        (None, None) => {
+            return Err(refusal!("how fast a model is served depends on the instance type";
+                "pass `--type`, such as `--type g6e.xlarge`"));
+        }
     };
-    let points = computed_curve(args, shape, policy)?;
-    Ok(Throughput {
-        curve: ThroughputCurve::new(points)?,
-        source: "computed as by gpucost select".to_owned(),
-        server: ("instance", "instances"),
-        servers: 1,
-    })
+    let curve = ThroughputCurve::new(points)?;
+    Ok(Throughput { curve, source, server, servers })
 }
 
 /// Requests a second of an instance by how many it serves at a time, as far as they fit and
 /// the throughput rises.
-fn computed_curve(
-    args: &BatchArgs,
-    shape: &InstanceShape,
-    policy: &Policy,
-) -> Outcome<Vec<CurvePoint>> {
+fn curve_of(args: &BatchArgs, shape: &InstanceShape, policy: &Policy) -> Outcome<Vec<CurvePoint>> {
     let input_tokens = args.input_tokens.unwrap_or(INPUT_TOKENS);
     let output_tokens = args.output_tokens.unwrap_or(OUTPUT_TOKENS);
     let mut served = ServedModel {
@@ -191,4 +185,81 @@ fn does_not_fit(
     };
     let (name, dtype) = (&shape.instance_type, served.dtype);
     refusal!("{name} does not hold the model in {dtype}: {reason}"; "{hint}")
+}
+
+/// Requests a second of one GPU by batch.
+struct MeasuredCurve {
+    /// By batch, ascending.
+    points: Vec<CurvePoint>,
+    source: String,
+    instance_type: Option<String>,
+    region: Option<String>,
+}
+
+impl MeasuredCurve {
+    /// Of runs on one type; `None` without any.
+    fn read(
+        runs: &[SampledBatch],
+        unit: Option<&str>,
+        settings: &SettingsFile,
+    ) -> Outcome<Option<Self>> {
+        let mut curve_so_far: Option<Self> = None;
+        for run in runs {
+            let profile = sampled::profile_of(&run.path, settings)?;
+            let (unit, items_per_second) = units_per_second(&profile, unit, &run.path)?;
+            let point = CurvePoint { batch: run.batch, items_per_second };
+            let facts = profile.facts;
+            match &mut curve_so_far {
+                Some(curve) if curve.instance_type != facts.instance_type => {
+                    return Err(refusal!(
+                        "{} was sampled on another type than the first of `--curve-data`",
+                        shown(&run.path);
+                        "pass runs on one type"));
+                }
+                Some(curve) => curve.points.push(point),
+                None => {
+                    curve_so_far = Some(Self {
+                        points: vec![point],
+                        source: format!("{unit} per second and GPU in --curve-data"),
+                        instance_type: facts.instance_type,
+                        region: facts.region,
+                    });
+                }
+            }
+        }
+        if let Some(curve) = &mut curve_so_far {
+            curve.points.sort_by_key(|point| point.batch);
+        }
+        Ok(curve_so_far)
+    }
+}
+
+/// The unit that was counted, and how many of them a GPU did per second.
+fn units_per_second(
+    profile: &RunProfile,
+    unit: Option<&str>,
+    path: &Path,
+) -> Outcome<(String, f64)> {
+    let file = shown(path);
+    let units = &profile.end.units;
+    let of_name = units.iter().filter(|counted| unit.is_none_or(|name| counted.unit == name));
+    let of_name: Vec<_> = of_name.collect();
+    let done = match of_name.as_slice() {
+        [done] => *done,
+        [] => {
+            return Err(refusal!("{file} does not say how many requests were done";
+                "sample it with `gpucost profile --samples run.jsonl --log server.log --log-unit \
+                 requests=TEXT`, or pass `--curve`"));
+        }
+        [first, ..] => {
+            return Err(refusal!("{file} counted {} units", of_name.len();
+                "pass the one that is a request, such as `--unit {}`", first.unit));
+        }
+    };
+    let seconds = profile.end.elapsed_seconds;
+    let used = profile.gpus_used().filter(|used| *used > 0);
+    let used = used.filter(|_| seconds > 0.0).ok_or_else(refused!(
+        "{file} does not show on how many GPUs it ran";
+        "sample it with `gpucost profile` on the host, or pass `--curve`"))?;
+    Ok((done.unit.clone(), done.count as f64 / seconds / used as f64))
 }

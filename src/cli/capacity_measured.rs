@@ -1,10 +1,11 @@
 //! The throughput that `gpucost capacity` rests on: stated, or measured on GPUs.
 
 use super::capacity_args::CapacityArgs;
-use super::exit::{ExitCode, Failure, Outcome, hinted, refusal, refused};
 use super::rightsize::known;
 use super::scope::invocation;
-use super::{Io, estate, known_prices, sampled};
+use super::{
+    ExitCode, Failure, Io, Outcome, estate, hinted, known_prices, refusal, refused, sampled,
+};
 use crate::analysis::{
     Audit, GpuFilter, MeasuredService, NotMeasured, Question, audit, measured_service,
 };
@@ -22,9 +23,6 @@ use crate::profiling::RunProfile;
 use crate::savings::is_launchable;
 use crate::usage::Estate;
 use jiff::{SignedDuration, Timestamp};
-use rust_decimal::Decimal;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, \
     `--tokens-per-second`, a `--curve` of batches, or a `--model` and its `--type`; or measure it: run a load test under \
@@ -46,49 +44,34 @@ pub(super) fn check_estate(args: &CapacityArgs) -> Outcome<()> {
     Ok(())
 }
 
-/// How the throughput of a GPU is known.
-#[derive(Clone, Copy)]
-enum Way<'a> {
-    Stated(f64),
-    Latency(f64),
-    Tokens(f64),
-    Recorded,
-    Profile(&'a Path),
-    Workload(&'a str),
-}
-
-impl<'a> Way<'a> {
-    fn of(
-        args: &'a CapacityArgs,
-        (requests, counts): (&[RecordedRequest], Option<&RequestCounts>),
-    ) -> Outcome<Self> {
-        check_estate(args)?;
-        let profile = args.estate.profile_data.first().map(PathBuf::as_path);
-        let profile = profile.filter(|_| args.workload.is_none());
-        let ways = [
-            ("--per-gpu", args.per_gpu.map(Self::Stated)),
-            ("--latency", args.latency.map(Self::Latency)),
-            ("--tokens-per-second", args.tokens_per_second.map(Self::Tokens)),
-            ("--workload", args.workload.as_deref().map(Self::Workload)),
-            ("--profile-data", profile.map(Self::Profile)),
-        ];
-        let mut ways = ways.into_iter().filter_map(|(flag, way)| Some((flag, way?)));
-        let states_time =
-            |request: &RecordedRequest| matches!(request.work, RecordedWork::Seconds(_));
-        let is_counted = args.served_rate.is_some() || counts.is_some();
-        match (ways.next(), ways.next()) {
-            (Some((first, _)), Some((second, _))) => Err(refusal!(
-                "`{first}` and `{second}` both state the throughput of a GPU";
-                "pass one of them")),
-            (Some((flag, Self::Workload(_) | Self::Profile(_))), None) if !is_counted => {
-                Err(refusal!(
-                "`{flag}` needs `--served-rate`";
-                "pass the requests per second that were served meanwhile, or `--request-counts`"))
-            }
-            (Some((_, way)), _) => Ok(way),
-            (None, _) if requests.iter().any(states_time) => Ok(Self::Recorded),
-            (None, _) => Err(refusal!("the throughput of a GPU is not known"; "{HOW_TO_MEASURE}")),
+/// Fails where the throughput of a GPU is not known, or is stated in two ways.
+fn check_ways(
+    args: &CapacityArgs,
+    (requests, counts): (&[RecordedRequest], Option<&RequestCounts>),
+) -> Outcome<()> {
+    check_estate(args)?;
+    let is_profiled = args.workload.is_none() && !args.estate.profile_data.is_empty();
+    let ways = [
+        ("--per-gpu", args.per_gpu.is_some()),
+        ("--latency", args.latency.is_some()),
+        ("--tokens-per-second", args.tokens_per_second.is_some()),
+        ("--workload", args.workload.is_some()),
+        ("--profile-data", is_profiled),
+    ];
+    let mut ways = ways.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+    let states_time = |request: &RecordedRequest| matches!(request.work, RecordedWork::Seconds(_));
+    let is_counted = args.served_rate.is_some() || counts.is_some();
+    match (ways.next(), ways.next()) {
+        (Some(first), Some(second)) => Err(refusal!(
+            "`{first}` and `{second}` both state the throughput of a GPU";
+            "pass one of them")),
+        (Some(flag @ ("--workload" | "--profile-data")), None) if !is_counted => Err(refusal!(
+            "`{flag}` needs `--served-rate`";
+            "pass the requests per second that were served meanwhile, or `--request-counts`")),
+        (None, _) if !requests.iter().any(states_time) => {
+            Err(refusal!("the throughput of a GPU is not known"; "{HOW_TO_MEASURE}"))
         }
+        _ => Ok(()),
     }
 }
 
@@ -131,41 +114,39 @@ impl Measured {
             let basis = ThroughputBasis::Utilization { measured, served_per_second };
             Ok::<_, Failure>((basis, of_rate(per_second)))
         };
+        check_ways(args, (requests, counts))?;
         let mut ran_on: Option<String> = None;
-        let throughput = match Way::of(args, (requests, counts))? {
-            Way::Workload(name) => {
-                let (service, estate) = serving(name, args, settings, io)?;
-                let window = (estate.window.start, estate.window.end);
-                let served = served(args, counts, window, "the window of the estate")?;
-                let throughput = utilization(service.utilized, served)?;
-                let place = Some((service.shape, service.key));
-                return Ok(Self {
-                    seen: Some((estate.instances.len(), estate.gaps)),
-                    ..Self::with(args, requests, throughput, place, estate.prices)?
-                });
-            }
-            Way::Profile(path) => {
-                let profile = sampled::profile_of(path, settings)?;
-                ran_on = profile.facts.instance_type.clone();
-                let from = profile.facts.started;
-                let millis = (profile.end.elapsed_seconds * 1e3) as i64;
-                let to = from.checked_add(SignedDuration::from_millis(millis));
-                let served = served(args, counts, (from, to.unwrap_or(from)), "the run")?;
-                utilization(utilized(&profile, shown(path))?, served)?
-            }
-            Way::Stated(rate) => (ThroughputBasis::Stated, of_rate(rate)),
-            Way::Latency(service_seconds) => {
-                (ThroughputBasis::Latency, Throughput { batch: args.batch, service_seconds })
-            }
-            Way::Tokens(per_second) => {
-                let basis = ThroughputBasis::Tokens {
-                    per_second,
-                    prompt_per_second: args.prompt_tokens_per_second,
-                };
-                (basis, of_tokens(args, requests, per_second)?)
-            }
+        let throughput = if let Some(name) = &args.workload {
+            let measured = |audit: &Audit| measured_service(audit, name, &settings.policy);
+            let (service, estate) = audited(args, settings, measured, io)?;
+            check_service(&service, args)?;
+            let window = (estate.window.start, estate.window.end);
+            let served = served(args, counts, window, "the window of the estate")?;
+            let throughput = utilization(service.utilized, served)?;
+            let place = Some((service.shape, service.key));
+            return Ok(Self {
+                seen: Some((estate.instances.len(), estate.gaps)),
+                ..Self::with(args, requests, throughput, place, estate.prices)?
+            });
+        } else if let Some(path) = args.estate.profile_data.first() {
+            let profile = sampled::profile_of(path, settings)?;
+            ran_on = profile.facts.instance_type.clone();
+            let from = profile.facts.started;
+            let millis = (profile.end.elapsed_seconds * 1e3) as i64;
+            let to = from.checked_add(SignedDuration::from_millis(millis));
+            let served = served(args, counts, (from, to.unwrap_or(from)), "the run")?;
+            utilization(utilized(&profile, shown(path))?, served)?
+        } else if let Some(rate) = args.per_gpu {
+            (ThroughputBasis::Stated, of_rate(rate))
+        } else if let Some(service_seconds) = args.latency {
+            (ThroughputBasis::Latency, Throughput { batch: args.batch, service_seconds })
+        } else if let Some(per_second) = args.tokens_per_second {
+            let prompt_per_second = args.prompt_tokens_per_second;
+            let basis = ThroughputBasis::Tokens { per_second, prompt_per_second };
+            (basis, of_tokens(args, requests, per_second)?)
+        } else {
             // The mean follows from the recording.
-            Way::Recorded => (ThroughputBasis::Recorded, of_rate(1.0)),
+            (ThroughputBasis::Recorded, of_rate(1.0))
         };
         let prices = known_prices::book(args.estate.offline, settings, io)?;
         let known = Prices::new(&prices, &settings.policy.discount_percent);
@@ -256,29 +237,22 @@ pub(super) fn audited<T>(
     workload: impl FnOnce(&Audit) -> Result<T, NotMeasured>,
     io: &mut Io<'_>,
 ) -> Outcome<(T, Estate)> {
-    let mut estate = estate::estate(&args.estate, settings, io)?;
+    let mut estate = estate::read(&args.estate, settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Medium);
     let measured = workload(&audit).map_err(|error| unmeasured(error, args))?;
     estate.gaps = audit.gaps;
     Ok((measured, estate))
 }
 
-/// A workload that serves requests, and its estate.
-fn serving(
-    name: &str,
-    args: &CapacityArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Outcome<(MeasuredService, Estate)> {
-    let measured = |audit: &Audit| measured_service(audit, name, &settings.policy);
-    let (service, estate) = audited(args, settings, measured, io)?;
-    if service.kind == WorkloadKind::Training {
-        let name = &service.utilized.name;
-        let error = anyhow::anyhow!("{name} is training, which serves no requests");
-        let hint = format!("pass a service: {} lists them", audit_command(args));
-        return Err(Failure::new(ExitCode::Nothing, error).with_hint(hint));
+/// Fails for a workload that serves no requests.
+fn check_service(service: &MeasuredService, args: &CapacityArgs) -> Outcome<()> {
+    if service.kind != WorkloadKind::Training {
+        return Ok(());
     }
-    Ok((service, estate))
+    let name = &service.utilized.name;
+    let error = anyhow::anyhow!("{name} is training, which serves no requests");
+    let hint = format!("pass a service: {} lists them", audit_command(args));
+    Err(Failure::new(ExitCode::Nothing, error).with_hint(hint))
 }
 
 /// The type on which the throughput is known: as stated, else as a profile says.
@@ -296,7 +270,7 @@ fn place(
         }
         return Ok(None);
     }
-    let region = known_prices::one_region(args.estate.aws.region.as_deref(), settings, io)?;
+    let region = known_prices::region(args.estate.aws.region.as_deref(), settings, io)?;
     known_prices::check_region(&region, prices)?;
     let operating_system = known_prices::operating_system(&args.os)?;
     let key = |shape: &InstanceShape| PriceKey {
@@ -328,28 +302,23 @@ fn one_with(
     key: impl Fn(&InstanceShape) -> PriceKey,
     prices: &Prices<'_>,
 ) -> Outcome<&'static InstanceShape> {
-    let mut cheapest_shapes: BTreeMap<(String, Option<u64>), (Decimal, &'static InstanceShape)> =
-        BTreeMap::new();
-    for shape in catalog::shapes() {
+    let offers = catalog::shapes().filter_map(|shape| {
         let key = key(shape);
         let offer = shape.gpu.as_ref().filter(|offer| {
             matches!(offer.share, GpuShare::Whole(_))
                 && shape.accelerator == AcceleratorKind::Gpu
                 && is_launchable(&key)
                 && filter.is_some_and(|wanted| wanted.matches(offer.model.name(), offer.vram_mib))
-        });
-        let quote = prices.get(&key).ok();
-        let (Some(offer), Some(quote)) = (offer, quote) else { continue };
-        let kind = (offer.model.name().to_owned(), offer.vram_mib);
-        let rate = quote.rate.amount();
-        let cheapest = cheapest_shapes.entry(kind).or_insert((rate, shape));
-        if (rate, &shape.instance_type) < (cheapest.0, &cheapest.1.instance_type) {
-            *cheapest = (rate, shape);
-        }
-    }
-    let names: Vec<&str> =
-        cheapest_shapes.values().map(|(_, shape)| shape.instance_type.as_str()).collect();
-    match (names.as_slice(), cheapest_shapes.values().next()) {
+        })?;
+        let rate = prices.get(&key).ok()?.rate.amount();
+        Some(((offer.model.name(), offer.vram_mib, rate, &shape.instance_type), shape))
+    });
+    let mut offers: Vec<_> = offers.collect();
+    offers.sort_unstable_by_key(|(offer, _)| *offer);
+    // The cheapest of each kind.
+    offers.dedup_by_key(|((model, vram_mib, ..), _)| (*model, *vram_mib));
+    let names: Vec<&str> = offers.iter().map(|(_, shape)| shape.instance_type.as_str()).collect();
+    match (names.as_slice(), offers.first()) {
         ([_], Some((_, shape))) => Ok(*shape),
         ([first, ..], _) => Err(refusal!(
             "`--gpu {gpu}` names {} kinds of GPUs, and a GPU of one serves what was stated",

@@ -1,19 +1,20 @@
 //! `gpucost check`: the audit as a gate.
 
-use super::args::{DocFormat, EstateArgs, RiskChoice, place};
-use super::choices::flags;
+use super::args::{DocFormat, EstateArgs, RISKS, place};
 use super::diff::unreadable;
-use super::exit::{ExitCode, Failure, Outcome, hinted, refusal, refused};
 use super::history::read_recorded;
 use super::price_age::PriceAge;
 use super::schemas::SchemaName;
-use super::{Io, audit as audit_command, documents, estate, output, scope};
+use super::{
+    ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, hinted, output, refusal,
+    refused, scope,
+};
 use crate::analysis::gate::{
     Baseline, GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule,
 };
 use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, STARTING_POLICY, SettingsFile, read_policy};
-use crate::domain::{Gap, GapSubject, PastAudit, counted, safe, shell_word, shown};
+use crate::domain::{Gap, GapSubject, PastAudit, Risk, counted, safe, shell_word, shown};
 use crate::report::text::minute;
 use crate::report::{
     Doc, GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
@@ -44,9 +45,20 @@ flags! {
         recorded_audits: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
         estate: EstateArgs = command(flatten);
         /// Maximum risk level of the plan [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum);
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
         /// Output format [default: table]
         format: Option<CheckFormat> = arg(long, value_enum, help_heading = "Output");
+    }
+
+    /// `gpucost check init`.
+    pub(super) struct InitArgs {
+        /// File to write; `-` for stdout [default: gpucost-policy.toml in the current
+        /// directory]
+        output: Option<PathBuf> = arg(long, short, value_name = "FILE");
+        /// Also write the JSON schema beside the file, and name it in the first line for editors
+        schema: bool = arg(long);
+        /// Print only errors to stderr
+        quiet: bool = arg(long, short);
     }
 }
 
@@ -90,19 +102,6 @@ pub(super) enum CheckAction {
     Init(InitArgs),
 }
 
-flags! {
-    /// `gpucost check init`.
-    pub(super) struct InitArgs {
-        /// File to write; `-` for stdout [default: gpucost-policy.toml in the current
-        /// directory]
-        output: Option<PathBuf> = arg(long, short, value_name = "FILE");
-        /// Also write the JSON schema beside the file, and name it in the first line for editors
-        schema: bool = arg(long);
-        /// Print only errors to stderr
-        quiet: bool = arg(long, short);
-    }
-}
-
 pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
     if args.estate.redact {
         return Err(refusal!("`--redact` masks the names that a policy refers to";
@@ -115,13 +114,11 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
     let policy = policy(&path, &name)?;
     let past = args.baseline.as_deref().map(read_report).transpose().map_err(unreadable)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let estate = estate::estate(&args.estate, &settings, io)?;
+    let estate = estate::read(&args.estate, &settings, io)?;
     let audit = audit_once(estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
-    let before = match (&args.baseline, &past) {
-        (Some(path), Some(past)) => Some(baseline(path, past, &audit)?),
-        _ => None,
-    };
+    let before = args.baseline.as_deref().zip(past.as_ref());
+    let before = before.map(|(path, past)| baseline(path, past, &audit)).transpose()?;
     let invocation = invocation(args);
     let nights = spend_history(args, &policy, &settings, io)?;
     // A demo is of no day.
@@ -132,7 +129,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
     let mut report = gate(&audit, &policy, before.as_ref(), nights.as_ref(), (audit.as_of, now));
     report.name_estate(&invocation.estate_flags());
     report.settings = settings.money_settings(&io.folder);
-    if let Some(stale) = stale_recording(args, &policy, &audit, io.now) {
+    if let Some(stale) = staleness(args, &policy, &audit, io.now) {
         report.lack(&stale);
     }
     let brief = GateBrief::of_audit(&audit, before.as_ref(), &invocation);
@@ -163,12 +160,7 @@ fn baseline(path: &Path, past: &PastAudit, audit: &Audit) -> Outcome<Baseline> {
 /// A recording that is too old to tell what runs today, or of a clock that is ahead, which
 /// would never grow old. A demo is of no day, and whoever reads
 /// kubectl's lists states the instant with `--as-of`.
-fn stale_recording(
-    args: &CheckArgs,
-    policy: &GatePolicy,
-    audit: &Audit,
-    now: Timestamp,
-) -> Option<Gap> {
+fn staleness(args: &CheckArgs, policy: &GatePolicy, audit: &Audit, now: Timestamp) -> Option<Gap> {
     let file = args.estate.from.as_deref()?;
     let most = policy.max_recording_age();
     let age = now.duration_since(audit.as_of);
@@ -292,9 +284,9 @@ pub(super) fn print(
                 let warning = format!("warning: {}\n", lines.join("\n  "));
                 let _ = io.stderr.write_all(warning.as_bytes());
             }
-            return documents::print_rows(&doc, format.of_documents(), None, out, io).map(drop);
+            return output::print_rows(&doc, format.of_documents(), None, out, io).map(drop);
         }
-        _ => return documents::print_rows(&doc, format.of_documents(), None, out, io).map(drop),
+        _ => return output::print_rows(&doc, format.of_documents(), None, out, io).map(drop),
     };
     output::document(&text, out, io)
 }
@@ -353,8 +345,7 @@ pub(super) fn ending(
             (error, hint, ExitCode::Nothing)
         }
     };
-    output::complain(&error, &hint, io);
-    code
+    output::complain(&error, &hint, code, io)
 }
 
 /// What matches nothing, and what to do about it: a misspelled scope passes every rule.
@@ -401,17 +392,15 @@ fn kept(report: &GateReport, nothing: &str) -> String {
 }
 
 pub(super) fn init(args: &InitArgs, io: &mut Io<'_>) -> Outcome {
-    let path = match &args.output {
-        Some(path) if path.as_os_str() == "-" && args.schema => {
-            return Err(refusal!("`--schema` writes a file beside the policy, not to stdout";
-                "run `gpucost setup schema policy` to print the schema"));
-        }
-        Some(path) if path.as_os_str() == "-" => {
-            return output::print(STARTING_POLICY.as_bytes(), io);
-        }
-        Some(path) => path.clone(),
-        None => io.folder.join(POLICY_FILE),
-    };
+    let is_stdout = args.output.as_deref() == Some(Path::new("-"));
+    if is_stdout && args.schema {
+        return Err(refusal!("`--schema` writes a file beside the policy, not to stdout";
+            "run `gpucost setup schema policy` to print the schema"));
+    }
+    if is_stdout {
+        return output::print(STARTING_POLICY.as_bytes(), io);
+    }
+    let path = args.output.clone().unwrap_or_else(|| io.folder.join(POLICY_FILE));
     let name = args.output.as_ref().map_or(POLICY_FILE.to_owned(), |path| shown(path));
     let schema = args.schema.then(|| path.with_extension("schema.json"));
     let text = match schema.as_deref().and_then(Path::file_name) {

@@ -1,10 +1,9 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
 use super::check::{CheckArgs, check_files, ending, found_policy, policy, print};
-use super::exit::{Outcome, hinted, refusal};
 use super::price_age::PriceAge;
-use super::{Io, estate, known_prices, output};
-use crate::analysis::gate::{GatePolicy, gate_plan, unjudged_by_plan};
+use super::{Io, Outcome, estate, hinted, known_prices, output, refusal};
+use crate::analysis::gate::{gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
@@ -23,10 +22,8 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
     // What a plan changes is worth reading before anybody writes a policy.
     let policy_found = found_policy(args, io);
     check_files(args, policy_found.as_ref().map(|(path, _)| path.as_path()))?;
-    let policy = match &policy_found {
-        Some((path, name)) => policy(path, name)?,
-        None => GatePolicy::default(),
-    };
+    let policy = policy_found.as_ref().map(|(path, name)| policy(path, name)).transpose()?;
+    let policy = policy.unwrap_or_default();
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let (plan, name) = read(path, region(args, &settings, io)?.as_deref(), "--terraform-plan")?;
 

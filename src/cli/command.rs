@@ -2,7 +2,7 @@
 
 use super::{
     args, autoscale, bill, capacity_args, check, diff, doctor, fix, help, history, kpi, mcp_args,
-    place, pricing, profile, rent_or_buy, rightsize, select_args, setup_args, share, spot,
+    place, pricing, profile, rent_or_buy, rightsize, select, setup_args, share, spot,
 };
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -59,7 +59,7 @@ pub(super) enum Command {
     /// Rank the instance types that suit a piece of work, and show why others are out
     ///
     /// Calls no cloud. Needs come from flags or from samples of a run.
-    Select(Box<select_args::SelectArgs>),
+    Select(Box<select::SelectArgs>),
     /// Compare an own GPU server with rented machines
     ///
     /// Calls no cloud. Computes the cost over the term, the month from which the own server

@@ -26,15 +26,9 @@ impl DemoChoice {
         }
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::One(demo) => demo.name(),
-            Self::List => "list",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
+    /// Its name, and what the help says of it.
+    fn words(self) -> (&'static str, &'static str) {
+        let about = match self {
             Self::One(Demo::Starter) => {
                 "One example of each situation, with the recommended action"
             }
@@ -42,8 +36,9 @@ impl DemoChoice {
                 "A fleet using a quarter of its GPUs, and the capacity it needs"
             }
             Self::One(Demo::MixedFleet) => "A mixed fleet, most of it best left unchanged",
-            Self::List => "List the demo names only",
-        }
+            Self::List => return ("list", "List the demo names only"),
+        };
+        (self.demo().name(), about)
     }
 }
 
@@ -58,7 +53,8 @@ impl ValueEnum for DemoChoice {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()).help(self.about()))
+        let (name, about) = self.words();
+        Some(PossibleValue::new(name).help(about))
     }
 }
 
@@ -71,13 +67,9 @@ pub(super) fn is_list(matches: &ArgMatches) -> bool {
 
 /// The name of every estate, one a line, with what it shows.
 pub(super) fn list() -> String {
-    let width = Demo::ALL.iter().map(|demo| demo.name().len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for demo in Demo::ALL {
-        let about = DemoChoice::One(*demo).about();
-        text.push_str(&format!("{:width$}  {about}\n", demo.name()));
-    }
-    text
+    let width = Demo::NAMES.iter().map(|name| name.len()).max().unwrap_or(0);
+    let words = Demo::ALL.iter().map(|demo| DemoChoice::One(*demo).words());
+    words.map(|(name, about)| format!("{name:width$}  {about}\n")).collect()
 }
 
 /// Tells the name of a demo from a word of the command: where a command takes words
@@ -88,7 +80,7 @@ pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsS
     let command = arguments.get(1).and_then(|name| program.find_subcommand(name));
     let Some(command) = command else { return arguments };
     let is_own = |word: &OsString| {
-        let is_name = DemoChoice::value_variants().iter().any(|choice| word == choice.name());
+        let is_name = DemoChoice::value_variants().iter().any(|choice| word == choice.words().0);
         let takes_words = command.get_positionals().next().is_some();
         !is_name && (takes_words || command.find_subcommand(word).is_some())
     };

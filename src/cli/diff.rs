@@ -1,13 +1,11 @@
 //! `gpucost diff`.
 
-use super::args::{DocFormat, OutputArgs, RiskChoice};
-use super::choices::flags;
-use super::exit::{Failure, Outcome, hinted, refusal};
-use super::numbers::within;
-use super::{Io, audit, documents, estate};
+use super::args::{DocFormat, OutputArgs, RISKS};
+use super::choices::within;
+use super::{Failure, Io, Outcome, audit, estate, flags, hinted, output, refusal};
 use crate::analysis::{AuditDiff, CommonScope, RunDiff, USUAL_NOISE_PERCENT};
 use crate::config::SettingsFile;
-use crate::domain::{PastAudit, PastRun, shown};
+use crate::domain::{PastAudit, PastRun, Risk, shown};
 use crate::report::{Doc, diff_doc, run_diff_doc};
 use crate::sources::files::{Keep, ReportError, read_estate, read_report, read_run_report};
 use std::io::ErrorKind;
@@ -22,9 +20,9 @@ flags! {
         /// Later audit or run, in the same formats
         new: PathBuf = arg(value_name = "NEW");
         /// Maximum risk level of the plans for recorded estates [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum);
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
         /// Largest change between two runs that counts as noise, percent [default: 8]
-        noise: Option<f64> = arg(long, value_name = "PERCENT", value_parser = |text: &str| within(text.trim().trim_end_matches('%'), 0.0..=100.0, "expected a percentage from 0 to 100"), allow_negative_numbers = true);
+        noise: Option<f64> = arg(long, value_name = "PERCENT", value_parser = |text: &str| within(text.trim().trim_end_matches('%'), 0.0..=100.0).ok_or("expected a percentage from 0 to 100"), allow_negative_numbers = true);
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
         out: OutputArgs = command(flatten);
@@ -32,10 +30,9 @@ flags! {
 }
 
 pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Outcome {
-    let settings = estate::settings(&args.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
+    let (settings, format) = audit::settings(args.format, &args.out, io)?;
     for (flag, path) in [("OLD", &args.old), ("NEW", &args.new)] {
-        documents::check_output(&[(flag, Some(path))], &args.out)?;
+        output::check_output(&[(flag, Some(path))], &args.out)?;
     }
     let old = side(&args.old, args, &settings, io)?;
     let new = side(&args.new, args, &settings, io)?;
@@ -51,7 +48,7 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Outcome {
                 "compare two audits, or two runs"));
         }
     };
-    documents::print_rows(&doc, format, None, &args.out, io)
+    output::print_rows(&doc, format, None, &args.out, io)
 }
 
 fn of_audits(old: &PastAudit, new: &PastAudit, args: &DiffArgs) -> Outcome<Doc> {

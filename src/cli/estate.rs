@@ -4,26 +4,25 @@
 use super::args::{EstateArgs, MetricsSource, OutputArgs, Resolution};
 use super::aws_args::AwsArgs;
 use super::demo::DemoChoice;
-use super::exit::{Failure, Outcome, hinted, refusal};
 use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::{Masks, redact};
 use super::scope::{Scope, regions};
-use super::{Io, last_run, live, output, price_cache, sampled, usage_history};
+use super::{Failure, Io, Outcome, cache, hinted, live, output, refusal, sampled, usage_history};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{
-    CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, Window, shown,
-};
+use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, shown};
 use crate::gather::{GatherError, GatherOptions, Refine, add_cluster, add_rollups, gather};
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, AwsService, Notice};
 use crate::sources::files::{
-    CommitmentsError, EstateError, History, Keep, Recorder, Recording, read_commitments,
-    read_estate, read_own_prices, write_estate, write_recorded, write_whole,
+    CommitmentsError, EstateError, History, Keep, Recorder, read_commitments, read_estate,
+    read_own_prices, write_whole,
 };
+use crate::trend::date_of;
 use crate::usage::{Estate, Usages};
-use jiff::{SignedDuration, Timestamp};
+use flate2::Compression;
+use jiff::SignedDuration;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -66,33 +65,9 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Outcome<SettingsFile> 
     Ok(settings)
 }
 
-/// A setting by precedence: flag, then environment, then file.
-fn layered(
-    flag: Option<&String>,
-    variable: &str,
-    file: Option<&String>,
-    io: &Io<'_>,
-) -> Option<String> {
-    flag.or_else(|| io.variable(variable)).or(file).cloned()
-}
-
 /// Gets, filters, redacts and records the estate.
-pub(super) fn estate(
-    args: &EstateArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Outcome<Estate> {
+pub(super) fn read(args: &EstateArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<Estate> {
     obtain(args, settings, true, None, io).map(|(estate, _)| estate)
-}
-
-/// The same, in which the keys of tags and labels to group by keep their names.
-pub(super) fn estate_to_group(
-    args: &EstateArgs,
-    settings: &SettingsFile,
-    keys: Option<&GroupingKeys>,
-    io: &mut Io<'_>,
-) -> Outcome<Estate> {
-    obtain(args, settings, true, keys, io).map(|(estate, _)| estate)
 }
 
 /// The estate that `explain` is about: the one that is named, else that of the
@@ -110,7 +85,7 @@ pub(super) fn last_estate(
     }
     let scope = Scope::of(args)?;
     let samples = sampled::open_all(&args.profile_data)?;
-    let mut estate = last_run::read(io)?;
+    let mut estate = cache::last_estate(io)?;
     sampled::join(&mut estate, samples)?;
     estate.commitments.is_unshared |= args.organization.no_commitment_sharing;
     scope.keep(&mut estate);
@@ -131,7 +106,8 @@ pub(super) fn estate_without_metrics(
     Ok(estate)
 }
 
-fn obtain(
+/// The same with the masks of its names. Keys of tags and labels to group by keep theirs.
+pub(super) fn obtain(
     args: &EstateArgs,
     settings: &SettingsFile,
     metrics: bool,
@@ -141,16 +117,16 @@ fn obtain(
     let scope = Scope::of(args)?;
     check_files(args, settings)?;
     let samples = sampled::open_all(&args.profile_data)?;
-    let mut bought = match &args.commitments {
-        // It is part of a recording, so that `--from` gives the same answer without the file.
-        Some(path) => read_commitments(path).map_err(|error| {
+    // They are part of a recording, so that `--from` gives the same answer without the file.
+    let bought = args.commitments.as_deref().map(read_commitments).transpose();
+    let mut bought = bought
+        .map_err(|error| {
             hinted! { error;
                 CommitmentsError::Io { .. } => "check the path passed to `--commitments`";
                 _ => "see docs/estate.md for the fields of each commitment";
             }
-        })?,
-        None => Commitments::default(),
-    };
+        })?
+        .unwrap_or_default();
     bought.is_unshared |= args.organization.no_commitment_sharing;
     let mut recorded = None;
     // What is not asked for is in no copy.
@@ -185,7 +161,7 @@ fn obtain(
     estate.commitments.add(bought);
     let is_live = args.demo.is_none() && args.from.is_none();
     if metrics && is_live && is_all_asked {
-        last_run::keep(&estate, recorded.as_ref(), args, io);
+        cache::keep_estate(&estate, recorded.as_ref(), args, io);
     }
     sampled::join(&mut estate, samples)?;
     if !args.allow_empty {
@@ -195,13 +171,16 @@ fn obtain(
     let masks = masks(&mut estate, args, settings, keys);
     if let Some(path) = &args.save {
         let recorded = recorded.transpose().map_err(|error| {
-            Failure::unexpected(error).with_hint(format!("set {}", last_run::MORE_SPACE))
+            Failure::unexpected(error).with_hint(format!("set {}", cache::MORE_SPACE))
         })?;
         let name = |id: ResourceId| match masks.of_instance(id.as_str()) {
             Some(mask) => ResourceId::named(mask),
             None => id,
         };
-        save(&estate, recorded.as_ref().map(|cluster| (cluster, &name as _)), path)
+        let recorded = recorded.as_ref().map(|recording| (recording, &name as _));
+        let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+        let level = is_packed.then(Compression::default);
+        write_whole(path, |out| cache::write(&estate, recorded, level, out))
             .map_err(|error| unwritable(path, error))?;
     }
     estate.reduce();
@@ -222,8 +201,8 @@ fn rolled_up(
     let access = usage_history::bucket_access(&aws, io);
     live::wait_for(&args.out, &aws.notice, io, async |progress| {
         progress("roll-ups");
-        let when = (estate.window, io.now);
-        let rollups = usage_history::open_rollups(place, &access, when).await?;
+        let days = (date_of(estate.window.start), date_of(estate.window.end));
+        let rollups = History::open_to_read(place, &access, days, io.now).await?;
         add_rollups(&mut estate, &rollups).await?;
         Ok(())
     })?;
@@ -246,7 +225,8 @@ pub(super) fn recorded(
     Ok(Some(estate))
 }
 
-/// Masks an estate where that is asked for; no mask otherwise.
+/// Masks an estate where that is asked for; no mask otherwise. Keys of tags stay that the command
+/// line and the settings speak of.
 fn masks(
     estate: &mut Estate,
     args: &EstateArgs,
@@ -291,34 +271,13 @@ fn unreadable(error: EstateError) -> Failure {
     }
 }
 
-type Recorded<'a> = (&'a Recording, &'a dyn Fn(ResourceId) -> ResourceId);
-
-fn save(estate: &Estate, recorded: Option<Recorded<'_>>, path: &Path) -> std::io::Result<()> {
-    let compressed = path.extension().is_some_and(|extension| extension == "gz");
-    let write = |out: &mut dyn std::io::Write| match recorded {
-        Some((recording, name)) => write_recorded(estate, recording, name, out),
-        None => write_estate(estate, out),
-    };
-    write_whole(path, |out| {
-        if compressed {
-            let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
-            write(&mut encoder)?;
-            encoder.finish().map(|_| ())
-        } else {
-            write(out)
-        }
-    })
-}
-
 fn options(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<GatherOptions> {
-    let lookback =
-        layered(args.lookback.as_ref(), "GPUCOST_LOOKBACK", settings.lookback.as_ref(), io)
-            .unwrap_or_else(|| DEFAULT_LOOKBACK.to_owned());
-    let lookback = parse_duration(&lookback).map_err(Failure::input)?;
+    let usual = io.variable("GPUCOST_LOOKBACK").or(settings.lookback.as_ref());
+    let lookback = args.lookback.as_ref().or(usual).map_or(DEFAULT_LOOKBACK, String::as_str);
+    let lookback = parse_duration(lookback).map_err(Failure::input)?;
     if lookback > LONGEST_LOOKBACK {
-        return Err(
-            refusal!("`--lookback` cannot exceed 455d"; "CloudWatch retains no older data"),
-        );
+        return Err(refusal!("`--lookback` cannot exceed 455d";
+            "CloudWatch retains no older data"));
     }
     Ok(GatherOptions {
         as_of: args.as_of.unwrap_or(io.now),
@@ -345,10 +304,11 @@ fn check_services(services: &[AwsService]) -> Outcome<()> {
     }
 }
 
-/// How AWS is reached.
+/// How AWS is reached: by flags, else the environment, else the settings file.
 pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
+    let usual = io.variable("GPUCOST_PROFILE").or(settings.profile.as_ref());
     AwsOptions {
-        profile: layered(args.profile.as_ref(), "GPUCOST_PROFILE", settings.profile.as_ref(), io),
+        profile: args.profile.as_ref().or(usual).cloned(),
         services: Vec::new(),
         asks_opinions: false,
         as_of: io.now,
@@ -364,25 +324,20 @@ pub(super) fn asked_regions(
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Outcome<Option<Vec<String>>> {
-    let names = layered(args.region.as_ref(), "GPUCOST_REGION", settings.region.as_ref(), io);
-    Ok(names.as_deref().map(regions).transpose()?.flatten())
+    let usual = io.variable("GPUCOST_REGION").or(settings.region.as_ref());
+    Ok(args.region.as_ref().or(usual).map(|names| regions(names)).transpose()?.flatten())
 }
 
 /// Whether every region is asked for by name, and not for want of one.
 pub(super) fn asks_every_region(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> bool {
-    let settled = settings.region.as_ref();
-    layered(args.region.as_ref(), "GPUCOST_REGION", settled, io).as_deref() == Some("all")
+    let usual = io.variable("GPUCOST_REGION").or(settings.region.as_ref());
+    args.region.as_ref().or(usual).is_some_and(|names| names == "all")
 }
 
 /// The namespace that the CloudWatch agent publishes under.
 pub(super) fn agent_namespace(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> String {
-    layered(
-        args.metrics_namespace.as_ref(),
-        "GPUCOST_METRICS_NAMESPACE",
-        settings.metrics_namespace.as_ref(),
-        io,
-    )
-    .unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned())
+    let usual = io.variable("GPUCOST_METRICS_NAMESPACE").or(settings.metrics_namespace.as_ref());
+    args.metrics_namespace.as_ref().or(usual).map_or(DEFAULT_NAMESPACE, String::as_str).to_owned()
 }
 
 /// Who else tells how machines are used.
@@ -431,9 +386,9 @@ fn live(
     options.metrics &= metrics;
     let mut unread = None;
     if !options.offline {
-        match price_cache::load(io) {
+        match cache::load_prices(io) {
             Ok(cached) => options.cache = cached,
-            Err(error) => unread = Some(price_cache::gap(&error)),
+            Err(error) => unread = Some(cache::price_gap(&error)),
         }
     }
     check_services(&args.services)?;
@@ -446,7 +401,7 @@ fn live(
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers(args, aws.profile.as_ref(), settings, io)?;
-    let history = usage_history::wanted(args, &options, servers.len())?;
+    let history = usage_history::wanted(args, options.metrics, servers.len())?;
     let rollups = usage_history::rollups(args, metrics)?;
     let access = usage_history::bucket_access(&aws, io);
     if !servers.is_empty() {
@@ -461,17 +416,15 @@ fn live(
     let is_cloud_read = !args.kubernetes.is_alone();
     let organization = args.organization.organization()?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
-        if let Some((place, days)) = history {
+        let days = usage_history::days(&options);
+        if let Some(place) = history {
             progress("history");
             let opened = History::open(place, &access, days, io.now).await?;
             options.history = Some(Rc::new(opened));
         }
         if let Some(place) = rollups {
             progress("roll-ups");
-            let start = options.as_of.checked_sub(options.lookback).unwrap_or(Timestamp::MIN);
-            let end = options.as_of;
-            let when = (Window { start, end }, io.now);
-            let opened = usage_history::open_rollups(place, &access, when).await?;
+            let opened = History::open_to_read(place, &access, days, io.now).await?;
             options.rollups = Some(Rc::new(opened));
         }
         let (mut accounts, mut gaps) = (Vec::new(), Vec::new());

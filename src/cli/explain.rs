@@ -1,9 +1,8 @@
 //! `gpucost explain`.
 
-use super::args::{DocFormat, ExplainArgs};
-use super::exit::{Failure, Outcome, refusal};
+use super::args::ExplainArgs;
 use super::redact::Masks;
-use super::{Io, audit, documents, estate};
+use super::{Failure, Io, Outcome, audit, estate, output, refusal};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
 use crate::domain::{Clusters, nearest_names};
 use crate::report::text::fit;
@@ -17,8 +16,7 @@ const SHOWN_IDS: usize = 3;
 const SHOWN_COLUMNS: usize = 100;
 
 pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Outcome {
-    let settings = estate::settings(&args.estate.out, io)?;
-    let format: DocFormat = audit::format(args.format, &settings, io)?;
+    let (settings, format) = audit::settings(args.format, &args.estate.out, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
     let (estate, masks) = estate::last_estate(&args.estate, &settings, io)?;
     let audited = audit_estate(&estate, &settings.policy, accepted);
@@ -34,7 +32,7 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Outcome {
     let doc = explain_doc(explained, &derivation);
     let out = &args.estate.out;
     // A row that is missing is evidence that is missing.
-    documents::print_rows(&doc, format, Some(usize::MAX), out, io)
+    output::print_rows(&doc, format, Some(usize::MAX), out, io)
 }
 
 /// The masked form of a real ID; the ID itself where nothing has it.
@@ -88,18 +86,12 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) 
                 }
             }
             let nearest = nearest_names(&id, by_name.keys().copied());
-            let nearest: Vec<String> = nearest
-                .iter()
-                .filter_map(|name| by_name.get(name.as_str()))
-                .map(|known| (*known).clone())
-                .collect();
-            failure.with_hint(if nearest.is_empty() {
-                "`gpucost audit --format json` lists every ID and name".to_owned()
-            } else {
-                format!(
-                    "closest matches: {}; `gpucost audit --format json` lists all",
-                    listed(&nearest)
-                )
+            let nearest = nearest.iter().filter_map(|name| by_name.get(name.as_str()));
+            let nearest: Vec<String> = nearest.map(|known| (*known).clone()).collect();
+            let lists = "`gpucost audit --format json` lists";
+            failure.with_hint(match nearest.as_slice() {
+                [] => format!("{lists} every ID and name"),
+                nearest => format!("closest matches: {}; {lists} all", listed(nearest)),
             })
         }
         NotFound::Ambiguous(ids) => refusal!("{} workloads are named `{id}`", ids.len();

@@ -1,9 +1,7 @@
 //! Exports of an audit for finance: its lists as CSV, FOCUS by instance and day, and a workbook.
 
-use super::args::{AuditFormat, OutputArgs};
-use super::exit::{Failure, Outcome, refusal};
-use super::export_args::{CsvTable, ExportArgs};
-use super::{Io, output};
+use super::args::{AuditFormat, CsvTable, ExportArgs, OutputArgs};
+use super::{Failure, Io, Outcome, output, refusal};
 use crate::analysis::{
     Audit, ListPrices, Reconciliation, RunDays, charges, daily_charges, daily_unused_charges,
     unused_charges,

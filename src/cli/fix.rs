@@ -1,12 +1,9 @@
 //! `gpucost fix`.
 
-use super::args::{DocFormat, EstateArgs, doc_formats};
-use super::choices::flags;
-use super::exit::{Failure, Outcome, refusal};
-use super::plan_args::PlanArgs;
+use super::args::{DocFormat, EstateArgs, PlanArgs, doc_formats};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{Io, audit, check_plan, documents, estate, output};
+use super::{Io, Outcome, audit, check_plan, estate, flags, output, refusal};
 use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
 use crate::report::{FixPlan, FixView, Invocation, fix_doc, fix_markdown, fix_script};
@@ -71,8 +68,7 @@ doc_formats! {
 
 pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Outcome {
     let out = &args.estate.out;
-    let settings = estate::settings(out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
+    let (settings, format) = audit::settings(args.format, out, io)?;
     if format == FixFormat::Script && args.estate.redact {
         return Err(refusal!("`--redact` cannot be used with `--format script`";
             "masked names are in no account; use `--format markdown` for a runbook that can be \
@@ -80,12 +76,12 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Outcome {
     }
     let accepted = audit::risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    documents::check_output(&[("--terraform", args.terraform.as_deref())], out)?;
+    output::check_output(&[("--terraform", args.terraform.as_deref())], out)?;
     let terraform = match &args.terraform {
         Some(path) => Some(check_plan::read(path, None, "--terraform")?.0),
         None => None,
     };
-    let estate = estate::estate(&args.estate, &settings, io)?;
+    let estate = estate::read(&args.estate, &settings, io)?;
     let aimed = args.plan.aimed(&estate, (&settings.policy, accepted))?;
     let audited = aimed.unwrap_or_else(|| audit_estate(&estate, &settings.policy, accepted));
     let warning = age.check(audited.prices.oldest_seen_on(), audited.window.end)?;
@@ -111,7 +107,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Outcome {
                 FixView::Steps => Some(usize::MAX),
                 _ => (format == DocFormat::Table).then_some(SHOWN),
             };
-            documents::print_rows(&doc, format, most, out, io)?;
+            output::print_rows(&doc, format, most, out, io)?;
         }
     }
     output::warn(warning, out, io);
@@ -171,8 +167,8 @@ fn check_actions(choice: &FixChoice, plan: &[Fix<'_>]) -> Outcome<()> {
     let Some(action) = choice.unknown_action(plan) else { return Ok(()) };
     let name = |fix: &Fix<'_>| format!("{}:{}", fix.kind, fix.name());
     let known: Vec<String> = plan.iter().map(name).collect();
-    let failure = Failure::input(format!("the plan has no action `{action}`"));
-    Err(failure.with_hint(nearest(&action, &known, "`gpucost fix` lists the actions of the plan")))
+    let hint = nearest(&action, &known, "`gpucost fix` lists the actions of the plan");
+    Err(refusal!("the plan has no action `{action}`"; "{hint}"))
 }
 
 /// Every name must be that of something in the audit.
@@ -180,16 +176,15 @@ fn check_names(choice: &FixChoice, audited: &Audit) -> Outcome<()> {
     let unknown = choice.unknown(audited);
     let Some(name) = unknown.first() else { return Ok(()) };
     let known: Vec<String> = FixChoice::known(audited).collect();
-    let failure = Failure::input(format!("workload `{name}` not found"));
     let otherwise = "`gpucost audit --format json` lists every workload with its ID and name";
-    Err(failure.with_hint(nearest(name, &known, otherwise)))
+    let hint = nearest(name, &known, otherwise);
+    Err(refusal!("workload `{name}` not found"; "{hint}"))
 }
 
 fn nearest(name: &str, known: &[String], otherwise: &str) -> String {
     let nearest = nearest_names(name, known.iter().map(String::as_str));
-    if nearest.is_empty() {
-        otherwise.to_owned()
-    } else {
-        format!("closest matches: {}", nearest.join(", "))
+    match nearest.as_slice() {
+        [] => otherwise.to_owned(),
+        nearest => format!("closest matches: {}", nearest.join(", ")),
     }
 }

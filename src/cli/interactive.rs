@@ -1,11 +1,10 @@
 //! `gpucost audit --interactive`.
 
-use super::args::{AuditArgs, ColorChoice};
-use super::exit::{Failure, Outcome, refusal};
+use super::args::AuditArgs;
 use super::price_age::PriceAge;
 use super::terminal::Guard;
 use super::view_args::{ViewFlags, check_known};
-use super::{Io, audit as audit_command, estate, output};
+use super::{Failure, Io, Outcome, audit as audit_command, estate, output, refusal};
 use crate::analysis::audit_to_choose;
 use crate::config::with_choice;
 use crate::domain::shown;
@@ -30,54 +29,39 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
             "omit it: `gpucost audit` prints the same fleet as tables"));
     }
     let out = &args.estate.out;
-    let flags = ViewFlags {
-        rows: &args.rows,
-        verdicts: Some(&args.verdicts),
-        types: &args.of.types,
-        sort: None,
-    };
-    let view = flags.view();
+    let view = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types).view();
     let accepted = audit_command::risk(args.plan.risk, settings, io)?;
     let age = PriceAge::of_estate(&args.estate, settings)?;
-    let estate = estate::estate(&args.estate, settings, io)?;
+    let estate = estate::read(&args.estate, settings, io)?;
     let (audit, choices) = audit_to_choose(&estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
     check_known(&view, &rows)?;
-    let (instances, unmeasured) = audit_command::seen(&audit);
-    let mut file = ChoiceFile::of(out.output.as_deref(), &io.folder);
-    if !audit.workloads.is_empty() {
-        let style = output::style(true, out, io);
-        let mut model = Model::new(
-            (audit, choices),
-            &estate,
-            &settings.policy.rejected,
-            view,
-            (is_colored(args.estate.out.color, io), style.ascii),
-        );
-        show(&mut model, &mut file)
-            .map_err(|error| Failure::unexpected(error).with_hint("try another terminal"))?;
-        if let Some(savings) = model.monthly_savings() {
-            output::say(&format!("the chosen plan saves {} per month", money(savings)), out, io);
-        }
-        if file.is_written {
-            output::say(&format!("wrote {}", file.name()), out, io);
-        }
+    let seen = audit_command::seen(&audit);
+    if audit.workloads.is_empty() {
         output::warn(warning, out, io);
-        let gaps = &model.audit().gaps;
-        return Ok(output::close("audited", (instances, unmeasured), gaps, &args.estate, io));
+        return Ok(output::close("audited", seen, &audit.gaps, &args.estate, io));
+    }
+    let mut file = ChoiceFile::of(out.output.as_deref(), &io.folder);
+    let style = output::style(true, out, io);
+    let mut model = Model::new(
+        (audit, choices),
+        &estate,
+        &settings.policy.rejected,
+        view,
+        // `--output`, the file of the choice, has no say in it.
+        (output::is_colored(out.color, true, io), style.ascii),
+    );
+    show(&mut model, &mut file)
+        .map_err(|error| Failure::unexpected(error).with_hint("try another terminal"))?;
+    if let Some(savings) = model.monthly_savings() {
+        output::say(&format!("the chosen plan saves {} per month", money(savings)), out, io);
+    }
+    if file.is_written {
+        output::say(&format!("wrote {}", file.name()), out, io);
     }
     output::warn(warning, out, io);
-    Ok(output::close("audited", (instances, unmeasured), &audit.gaps, &args.estate, io))
-}
-
-/// Whether the screen is colored; `--output`, the file of the choice, has no say in it.
-fn is_colored(choice: ColorChoice, io: &Io<'_>) -> bool {
-    match choice {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => io.variable("NO_COLOR").is_none(),
-    }
+    Ok(output::close("audited", seen, &model.audit().gaps, &args.estate, io))
 }
 
 /// Where the choice is written.

@@ -2,7 +2,7 @@
 //! asked for, or written to somebody who does not read. `gpucost profile` alone
 //! hears them itself, because they are how a run of it ends.
 
-use super::exit::ExitCode;
+use super::ExitCode;
 use super::terminal::give_back;
 use crate::sources::files::remove_temporary_files;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

@@ -1,10 +1,9 @@
 //! `gpucost inventory`.
 
 use super::args::InventoryArgs;
-use super::exit::Outcome;
 use super::planning::Planning;
 use super::view_args::{ViewFlags, check_known};
-use super::{Io, estate, output};
+use super::{Io, Outcome, estate, output};
 use crate::analysis::list_instances;
 use crate::report::{inventory_doc, inventory_rows};
 
@@ -21,6 +20,6 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Outcome {
     check_known(&view, &rows)?;
     let (shown, _) = view.order(&rows);
     let doc = inventory_doc(&listing, &shown);
-    planning.print_rows(&doc, view.limit, (listing.oldest_seen_on(), estate.as_of), io)?;
+    planning.print(&doc, view.limit, (listing.oldest_seen_on(), estate.as_of), io)?;
     Ok(output::close("listed", (listing.instances.len(), 0), &listing.gaps, &args.estate, io))
 }

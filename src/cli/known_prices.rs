@@ -1,11 +1,15 @@
-//! Prices that are known without an estate: which there are, and under which names.
+//! Prices that are known without an estate: which there are, under which names, and what AWS still
+//! sells of a type.
 
-use super::exit::{Failure, Outcome, did_you_mean, refusal, refused};
-use super::{Io, estate, price_cache};
+use super::{Failure, Io, Outcome, cache, did_you_mean, estate, hint, refusal, refused};
 use crate::analysis::{GpuFilter, Question, providers, types_with_gpu, unknown_names};
-use crate::catalog::Prices;
+use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
-use crate::domain::{OperatingSystem, PriceBook, PriceKey, nearest_names};
+use crate::domain::{
+    CommitmentTerm, GpuOffer, GpuShare, InstanceShape, OperatingSystem, PriceBook, PriceKey,
+    PriceOption, nearest_names,
+};
+use crate::savings::is_launchable;
 
 /// The region whose prices stand for AWS when none is named.
 pub(super) const HOME_REGION: &str = "us-east-1";
@@ -23,11 +27,7 @@ pub(super) fn home_region(settings: &SettingsFile, io: &Io<'_>) -> String {
 
 /// The one region of a command whose costs in two regions are two answers: the one that is
 /// named, else [`home_region`].
-pub(super) fn one_region(
-    named: Option<&str>,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Outcome<String> {
+pub(super) fn region(named: Option<&str>, settings: &SettingsFile, io: &Io<'_>) -> Outcome<String> {
     match named.map(str::trim) {
         Some(named) if is_several(named) => Err(refusal!(
             "`--region {named}` is more than one region";
@@ -102,20 +102,15 @@ pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Outcom
 
 /// A name that is not known, with the nearest that are known.
 pub(super) fn not_in_the_catalog(what: &str, name: &str, nearest: &[String]) -> Failure {
-    let failure = Failure::input(format!("no {what} `{name}` in the price catalog"));
-    let of_gpu = match what {
-        "instance type" => types_with_gpu(name),
-        _ => Vec::new(),
-    };
-    if !of_gpu.is_empty() {
-        failure.with_hint(format!("types with this GPU: {}", of_gpu.join(", ")))
+    let of_gpu = if what == "instance type" { types_with_gpu(name) } else { Vec::new() };
+    let hint = if !of_gpu.is_empty() {
+        format!("types with this GPU: {}", of_gpu.join(", "))
     } else if nearest.is_empty() && what == "provider" {
-        let known: Vec<String> = providers().into_iter().collect();
-        failure.with_hint(format!("valid values: {}", known.join(", ")))
+        format!("valid values: {}", Vec::from_iter(providers()).join(", "))
     } else {
-        let otherwise = "see docs/pricing.md for the coverage of the price catalog";
-        failure.with_hint(did_you_mean(nearest, otherwise))
-    }
+        did_you_mean(nearest, "see docs/pricing.md for the coverage of the price catalog")
+    };
+    Failure::input(format!("no {what} `{name}` in the price catalog")).with_hint(hint)
 }
 
 /// The user's own prices, then the cache, over the bundled catalog.
@@ -123,9 +118,59 @@ pub(super) fn book(offline: bool, settings: &SettingsFile, io: &Io<'_>) -> Outco
     let mut book = if offline {
         PriceBook::default()
     } else {
-        let hint = format!("{}, or pass `--offline` to run without it", price_cache::HINT);
-        price_cache::load(io).map_err(Failure::hinted(hint))?
+        let hint = format!("{}, or pass `--offline` to run without it", cache::PRICE_HINT);
+        cache::load_prices(io).map_err(Failure::hinted(hint))?
     };
     estate::add_own_prices(&mut book, settings, false)?;
     Ok(book)
+}
+
+/// Fails for a type of which AWS launches no new instances.
+pub(super) fn check_launchable(key: &PriceKey, prices: &Prices<'_>) -> Outcome<()> {
+    if is_launchable(key) {
+        return Ok(());
+    }
+    let hint = hint! { nearest_launchable(key, prices);
+        Some(nearest) => "the nearest type that it launches is {nearest}: measure the demand there, and pass it with `--demand FILE --type {nearest}`";
+        None => "`gpucost pricing` lists types that it launches";
+    };
+    let name = &key.instance_type;
+    Err(
+        refusal!("AWS launches no new instances of {name}, so that nothing can start one"; "{hint}"),
+    )
+}
+
+/// The launched type with as many GPUs and at least as much memory on each: the least of it,
+/// then the lowest price on demand.
+fn nearest_launchable(key: &PriceKey, prices: &Prices<'_>) -> Option<String> {
+    let today = shape(&key.instance_type)?.gpu.as_ref()?;
+    let like = shapes().filter_map(|other| {
+        let vram_mib = vram_if_like(today, other)?;
+        let other_key = key.with_type(&other.instance_type);
+        let quote = prices.get(&other_key).ok().filter(|_| is_launchable(&other_key))?;
+        Some((vram_mib, quote.rate.amount(), &other.instance_type))
+    });
+    let (_, _, name) = like.min()?;
+    Some(name.clone())
+}
+
+fn vram_if_like(today: &GpuOffer, other: &InstanceShape) -> Option<u64> {
+    let offer = other.gpu.as_ref()?;
+    let is_like = matches!(offer.share, GpuShare::Whole(_))
+        && offer.share.visible_devices() == today.share.visible_devices()
+        && offer.model.vendor() == today.model.vendor();
+    offer.vram_mib.filter(|mib| is_like && Some(*mib) >= today.vram_mib)
+}
+
+/// Whether `gpucost reserved` has a commitment to compare.
+pub(super) fn has_commitments(key: &PriceKey, prices: &Prices<'_>) -> bool {
+    CommitmentTerm::ALL.into_iter().any(|term| {
+        let options = [
+            PriceOption::Reserved(term),
+            PriceOption::Ec2InstanceSavingsPlan(term),
+            PriceOption::ComputeSavingsPlan(term),
+        ];
+        let mut options = options.into_iter();
+        options.any(|option| prices.get(&key.with_option(option)).is_ok())
+    })
 }

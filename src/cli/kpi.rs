@@ -1,18 +1,20 @@
 //! `gpucost kpi`: key figures of a fleet, or what units of one run cost.
 
 use super::args::{DocFormat, EstateArgs};
-use super::choices::flags;
-use super::exit::{Failure, Outcome, refusal, refused};
-use super::numbers::above_zero;
+use super::choices::above_zero;
 use super::planner_flags::estate_flags;
 use super::planning::Planning;
-use super::sampled::unreadable;
 use super::scope::invocation;
-use super::{Io, audit, estate, known_prices, output, units};
+use super::{
+    Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal, refused,
+    sampled, units,
+};
 use crate::analysis::{CountedRun, RunKpis, audit_once};
+use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, Risk, shell_word, shown};
+use crate::profiling::RunProfile;
 use crate::report::{kpi_answer, kpi_run_answer};
-use crate::sources::files::{ReadOptions, count_lines, open_samples, unit_count};
+use crate::sources::files::{count_lines, unit_count};
 use anyhow::Context;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
@@ -50,8 +52,10 @@ flags! {
     }
 }
 
-fn hours(text: &str) -> Result<Decimal, String> {
-    above_zero(text, MOST_HOURS, &format!("expected hours above 0 and at most {MOST_HOURS}"))
+parsers! {
+    fn hours(text) -> Decimal = above_zero(text, MOST_HOURS), format!("expected hours above 0 and at most {MOST_HOURS}");
+    /// A unit and the text that lines of a log have for each of it.
+    pub(super) fn log_unit(text) -> (String, String) = named(text).filter(|(_, text)| text.chars().count() <= LONGEST_TEXT).map(|(name, text)| (name.to_owned(), text.to_owned())), format!("expected a name and a text of at most {LONGEST_TEXT} characters, such as epochs=val_loss");
 }
 
 /// A name and what stands behind its first `=`, neither empty.
@@ -71,21 +75,6 @@ fn unit(text: &str) -> Result<(String, Decimal), String> {
     Ok((name.to_owned(), count))
 }
 
-/// A unit and the text that lines of a log have for each of it.
-pub(super) fn log_unit(text: &str) -> Result<(String, String), String> {
-    let expected = || {
-        format!(
-            "expected a name and a text of at most {LONGEST_TEXT} characters, such as \
-             epochs=val_loss"
-        )
-    };
-    let (name, text) = named(text).ok_or_else(expected)?;
-    if text.chars().count() > LONGEST_TEXT {
-        return Err(expected());
-    }
-    Ok((name.to_owned(), text.to_owned()))
-}
-
 pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Outcome {
     let read = [("--run", args.run.as_deref()), ("--log", args.log.as_deref())];
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
@@ -102,7 +91,7 @@ pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Outcome {
 fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
-    let estate = estate::estate(&args.estate, settings, io)?;
+    let estate = estate::read(&args.estate, settings, io)?;
     // No key figure depends on a plan, and this is the smallest one.
     let mut audited = audit_once(estate, &settings.policy, Risk::Low);
     units::price(&mut audited, &counted, &settings.policy)?;
@@ -111,20 +100,22 @@ fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
         format!(" --units {}", shell_word(&path.to_string_lossy()))
     });
     let answer = kpi_answer(&audited, &settings.policy, &flags, &units);
-    planning.print(&answer, audited.prices.oldest_seen_on(), audited.window.end, io)?;
+    planning.print(&answer, None, (audited.prices.oldest_seen_on(), audited.window.end), io)?;
     Ok(output::close("measured", audit::seen(&audited), &audited.gaps, &args.estate, io))
 }
 
 fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
-    let place = args.run.as_deref().map(SampledRun::read).transpose()?;
+    let run = args.run.as_deref().map(|path| sampled_run(path, settings)).transpose()?;
+    let sampled = run.as_ref().map(|(run, _)| run);
     let mut done = args.unit.clone();
-    if let Some(run) = &place {
+    if let Some(run) = sampled {
         let is_given = |unit: &str| {
             args.unit.iter().any(|(name, _)| name == unit)
                 || args.log_unit.iter().any(|(name, _)| name == unit)
         };
-        done.extend(run.units.iter().filter(|(unit, _)| !is_given(unit)).cloned());
+        let units = run.end.units.iter().filter(|done| !is_given(&done.unit));
+        done.extend(units.map(|done| (done.unit.clone(), Decimal::from(done.count))));
     }
     if let Some(log) = &args.log {
         for (name, text) in &args.log_unit {
@@ -134,13 +125,12 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome 
             done.push((name.clone(), Decimal::from(lines)));
         }
     }
-    let sampled = place.as_ref();
-    let hours = args.hours.or(sampled.map(|run| run.hours));
-    let Some(hours) = hours else {
+    let Some(hours) = args.hours.or(run.as_ref().map(|(_, hours)| *hours)) else {
         return Err(refusal!("it is unknown how long the run took";
             "pass `--hours`, or samples of the run with `--run FILE`"));
     };
-    let name = args.instance_type.as_ref().or(sampled.and_then(|run| run.instance_type.as_ref()));
+    let name =
+        args.instance_type.as_ref().or(sampled.and_then(|run| run.facts.instance_type.as_ref()));
     let Some(name) = name else {
         return Err(refusal!("the samples do not name an instance type";
             "pass `--type` and `--region`"));
@@ -148,7 +138,7 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome 
     let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let region = args.estate.aws.region.as_ref();
-    let region = region.or(sampled.and_then(|run| run.region.as_ref()));
+    let region = region.or(sampled.and_then(|run| run.facts.region.as_ref()));
     let region = known_prices::only_region(region, "a run has a single region", settings, io)?;
     let linux = OperatingSystem::Linux;
     let key = known_prices::key_of(&name.to_lowercase(), &region, linux, &prices)?;
@@ -159,38 +149,17 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome 
         }
     })?;
     let source = args.run.as_ref().map_or("flags".to_owned(), |path| shown(path));
-    planning.print(&kpi_run_answer(&kpis, &source), Some(kpis.quote.seen_on), io.now, io)
+    planning.print(&kpi_run_answer(&kpis, &source), None, (Some(kpis.quote.seen_on), io.now), io)
 }
 
-/// What a file of samples says of its run.
-struct SampledRun {
-    instance_type: Option<String>,
-    region: Option<String>,
-    hours: Decimal,
-    /// What its log showed while it was sampled.
-    units: Vec<(String, Decimal)>,
-}
-
-impl SampledRun {
-    fn read(path: &Path) -> Outcome<Self> {
-        let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
-        let mut last_seconds: f64 = 0.0;
-        for sample in &mut samples {
-            last_seconds = last_seconds.max(sample.map_err(unreadable)?.at_seconds);
-        }
-        let end = samples.end().map(|end| end.elapsed_seconds);
-        let hours = Decimal::from_f64(end.unwrap_or(last_seconds) / 3_600.0);
-        let hours = hours.filter(|hours| *hours > Decimal::ZERO && *hours <= MOST_HOURS);
-        let facts = samples.facts();
-        let units = samples.end().into_iter().flat_map(|end| &end.units);
-        Ok(Self {
-            units: units.map(|done| (done.unit.clone(), Decimal::from(done.count))).collect(),
-            instance_type: facts.instance_type.clone(),
-            region: facts.region.clone(),
-            hours: hours.ok_or_else(refused!("the samples of {} span no time", shown(path);
-                "pass `--type` and `--hours` instead"))?,
-        })
-    }
+/// A run that was sampled, and the hours that it took.
+fn sampled_run(path: &Path, settings: &SettingsFile) -> Outcome<(RunProfile, Decimal)> {
+    let run = sampled::profile_of(path, settings)?;
+    let hours = Decimal::from_f64(run.end.elapsed_seconds / 3_600.0);
+    let hours = hours.filter(|hours| *hours > Decimal::ZERO && *hours <= MOST_HOURS);
+    let hours = hours.ok_or_else(refused!("the samples of {} span no time", shown(path);
+        "pass `--type` and `--hours` instead"))?;
+    Ok((run, hours))
 }
 
 #[cfg(test)]

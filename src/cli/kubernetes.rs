@@ -1,8 +1,6 @@
 //! A cluster: live, or as its own tools printed it.
 
-use super::choices::flags;
-use super::exit::{Failure, Outcome, hinted};
-use super::io::Io;
+use super::{Failure, Io, Outcome, flags, hinted};
 use crate::domain::{Gathered, safe};
 use crate::sources::kubernetes::{
     KubectlError, KubernetesOptions, LiveCluster, OpenError, Reading, account, read_kubectl,

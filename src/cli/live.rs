@@ -1,10 +1,9 @@
 //! Waiting for a live account: what is shown meanwhile, Ctrl-C, and what an
 //! error of the gathering means to the user.
 
-use super::Io;
 use super::args::OutputArgs;
-use super::exit::{ExitCode, Failure, Outcome};
 use super::usage_history::unopened;
+use super::{ExitCode, Failure, Io, Outcome};
 use crate::domain::WORK;
 use crate::gather::GatherError;
 use crate::sources::aws::Notice;

@@ -1,7 +1,7 @@
 //! Flags of `gpucost mcp`.
 
 use super::args::positive;
-use super::choices::flags;
+use super::flags;
 use rust_decimal::Decimal;
 use std::path::PathBuf;
 

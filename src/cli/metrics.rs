@@ -1,10 +1,9 @@
 //! `gpucost metrics` and `gpucost setup metrics`.
 
 use super::args::{EstateArgs, MetricsArgs};
-use super::exit::{ExitCode, Failure, Outcome};
 use super::scope::invocation;
 use super::setup_args::MetricsSetupArgs;
-use super::{Io, audit as audit_command, documents, estate, output};
+use super::{ExitCode, Failure, Io, Outcome, audit as audit_command, estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
@@ -15,13 +14,13 @@ pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Outcome {
     let (settings, estate, audit) = measure(&args.estate, io)?;
     let format = audit_command::format(args.format, &settings, io)?;
     let doc = metrics_doc(&audit, estate.period_seconds, &invocation(&args.estate, None));
-    documents::print_rows(&doc, format, None, &args.estate.out, io)?;
+    output::print_rows(&doc, format, None, &args.estate.out, io)?;
     Ok(output::close("measured", audit_command::seen(&audit), &audit.gaps, &args.estate, io))
 }
 
 fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Outcome<(SettingsFile, Estate, Audit)> {
     let settings = estate::settings(&args.out, io)?;
-    let estate = estate::estate(args, &settings, io)?;
+    let estate = estate::read(args, &settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Low);
     Ok((settings, estate, audit))
 }

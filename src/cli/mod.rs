@@ -7,10 +7,10 @@ mod autoscale;
 mod aws_args;
 mod bill;
 mod bill_history;
+mod cache;
 mod capacity;
 mod capacity_args;
 mod capacity_batches;
-mod capacity_curve;
 mod capacity_measured;
 mod check;
 mod check_plan;
@@ -19,12 +19,10 @@ mod command;
 mod demo;
 mod diff;
 mod doctor;
-mod documents;
 mod estate;
 mod exit;
 mod explain;
 mod export;
-mod export_args;
 mod fix;
 mod guard;
 mod help;
@@ -37,22 +35,16 @@ mod io;
 mod known_prices;
 mod kpi;
 mod kubernetes;
-mod last_run;
 mod live;
 mod mcp;
 mod mcp_args;
 mod metrics;
 mod model_args;
-mod numbers;
-mod organization;
 mod output;
 mod place;
-mod plan_args;
 mod planner_flags;
-mod planner_offers;
 mod planning;
 mod price_age;
-mod price_cache;
 mod pricing;
 mod profile;
 mod progress;
@@ -65,7 +57,6 @@ mod sampled;
 mod schemas;
 mod scope;
 mod select;
-mod select_args;
 mod setup;
 mod setup_args;
 mod share;
@@ -82,17 +73,19 @@ pub use exit::ExitCode;
 pub use io::Io;
 
 use check::CheckAction;
+use choices::{choices, flags, parsers};
 use clap::FromArgMatches;
 use command::{Cli, Command};
-use exit::{Failure, Outcome, refusal};
+use exit::{Failure, Outcome, did_you_mean, hint, hinted, is_full, refusal, refused};
 use progress::{Watch, is_quiet};
+use std::ffi::OsString;
 use std::io::Write;
 
 /// How the names of this program's own variables begin.
 const OWN_VARIABLES: &str = "GPUCOST_";
 
 /// Runs one command. Nothing that it says on stderr is a command to a code host.
-pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
+pub fn main(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> ExitCode {
     let watch = Watch::default();
     let mut stdout = watch.before(&mut *io.stdout, true);
     let mut stderr = watch.before(&mut *io.stderr, false);
@@ -115,13 +108,9 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
     code
 }
 
-fn run(
-    arguments: impl IntoIterator<Item = std::ffi::OsString>,
-    watch: &Watch,
-    io: &mut Io<'_>,
-) -> ExitCode {
+fn run(arguments: impl IntoIterator<Item = OsString>, watch: &Watch, io: &mut Io<'_>) -> ExitCode {
     let program = command();
-    let arguments: Vec<std::ffi::OsString> = arguments.into_iter().collect();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.len() <= 1 && io.stdout_is_terminal {
         return start::run(io).unwrap_or_else(|failure| failure.report(io));
     }

@@ -1,15 +1,15 @@
 //! Flags that describe a language model and what is served with it.
 
-use super::choices::flags;
-use super::exit::{Outcome, refusal};
-use super::numbers::{above_zero, within};
+use super::choices::{above_zero, within};
+use super::{Outcome, flags, parsers, refusal};
 use crate::domain::Policy;
 use crate::planners::model::{Dtype, Model, ModelQuery};
 use crate::planners::serving::{Load, ServingTerms};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// Parameters that a model may have.
-const PARAMETERS: std::ops::RangeInclusive<f64> = 1e6..=1e14;
+const PARAMETERS: RangeInclusive<f64> = 1e6..=1e14;
 /// Tokens that a sequence may have.
 const MOST_TOKENS: f64 = 1e8;
 /// Tokens of a sequence where none are given.
@@ -33,50 +33,28 @@ pub(super) fn typed(flag: &str) -> String {
     format!("--{}", flag.replace('_', "-"))
 }
 
-/// A number with one of some suffixes, or without.
-fn scaled(text: &str, suffixes: &[(char, f64)]) -> Option<f64> {
+/// A number with one of some suffixes, or without, within limits.
+fn scaled(text: &str, suffixes: &[(char, f64)], limits: RangeInclusive<f64>) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
     let (number, unit) = match suffixes.iter().find(|(name, _)| lower.ends_with(*name)) {
         Some((_, unit)) => (&lower[..lower.len() - 1], *unit),
         None => (lower.as_str(), 1.0),
     };
     let number: f64 = number.trim().parse().ok()?;
-    Some((number * unit).round())
+    Some((number * unit).round()).filter(|count| limits.contains(count)).map(|count| count as u64)
 }
 
-/// A number of parameters, such as 70b.
-fn parameters(text: &str) -> Result<u64, String> {
-    scaled(text, &[('m', 1e6), ('b', 1e9), ('t', 1e12)])
-        .filter(|count| PARAMETERS.contains(count))
-        .map(|count| count as u64)
-        .ok_or_else(|| {
-            "expected a number of parameters from 1m to 100t, such as 7b, 70b or 1.5t".to_owned()
-        })
-}
-
-/// A number of tokens, such as 32k, which is 32,768.
-pub(super) fn tokens(text: &str) -> Result<u64, String> {
-    scaled(text, &[('k', 1024.0), ('m', 1_048_576.0)])
-        .filter(|count| (1.0..=MOST_TOKENS).contains(count))
-        .map(|count| count as u64)
-        .ok_or_else(|| {
-            "expected a number of tokens from 1 to 100,000,000, such as 4096 or 32k".to_owned()
-        })
-}
-
-/// A type of numbers.
-pub(super) fn dtype(text: &str) -> Result<Dtype, String> {
-    Dtype::from_name(&text.trim().to_ascii_lowercase()).ok_or_else(|| {
-        let names: Vec<&str> = Dtype::ALL.iter().map(|dtype| dtype.name()).collect();
-        format!("valid values: {}", names.join(", "))
-    })
-}
-
-/// A percentage above zero, as a share.
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%');
-    let expected = "expected a percentage above 0 and at most 100";
-    above_zero(number, 100.0, expected).map(|percent: f64| percent / 100.0)
+parsers! {
+    /// A number of parameters, such as 70b.
+    fn parameters(text) -> u64 = scaled(text, &[('m', 1e6), ('b', 1e9), ('t', 1e12)], PARAMETERS), "expected a number of parameters from 1m to 100t, such as 7b, 70b or 1.5t";
+    /// A number of tokens, such as 32k, which is 32,768.
+    pub(super) fn tokens(text) -> u64 = scaled(text, &[('k', 1024.0), ('m', 1_048_576.0)], 1.0..=MOST_TOKENS), "expected a number of tokens from 1 to 100,000,000, such as 4096 or 32k";
+    /// A type of numbers.
+    pub(super) fn dtype(text) -> Dtype = Dtype::from_name(&text.trim().to_ascii_lowercase()), format!("valid values: {}", Dtype::NAMES.join(", "));
+    /// A percentage above zero, as a share.
+    pub(super) fn share(text) -> f64 = above_zero(text.trim().trim_end_matches('%'), 100.0).map(|percent: f64| percent / 100.0), "expected a percentage above 0 and at most 100";
+    fn runtime_gib(text) -> f64 = within(text, 0.0..=100.0), "expected GiB from 0 to 100";
+    fn headroom(text) -> f64 = within(text, 1.0..=10.0), "expected a factor from 1 to 10, such as 1.2";
 }
 
 flags! {
@@ -96,6 +74,29 @@ flags! {
         kv_heads: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model");
         /// Dimension of a head, head_dim [default: nearest published model]
         head_dim: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model");
+    }
+
+    /// What of a model is in memory at a time, and what beside it.
+    #[derive(Default)]
+    pub(super) struct MemoryArgs {
+        /// Type of the cache of keys and values [default: fp16]
+        kv_dtype: Option<Dtype> = arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model");
+        /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
+        context: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
+        /// Mean tokens of a prompt [default: the rest of the context, or half of it]
+        input_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
+        /// Mean tokens of an answer [default: the rest of the context, or half of it]
+        output_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
+        /// Sequences in flight at a time [default: 1]
+        concurrency: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load");
+        /// Percentage of the hours in which so many sequences are in flight [default: 100]
+        utilization: Option<f64> = arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Load");
+        /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
+        runtime_gib: Option<f64> = arg(long, value_name = "GIB", value_parser = runtime_gib, allow_negative_numbers = true, help_heading = "Assumptions");
+        /// Factor on all memory [default: vram_headroom of the policy, 1.2]
+        headroom: Option<f64> = arg(long, value_name = "FACTOR", value_parser = headroom, allow_negative_numbers = true, help_heading = "Assumptions");
+        /// Percentage of the peak that the engine reaches [default: 65, on linked GPUs 50]
+        efficiency: Option<f64> = arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Assumptions");
     }
 }
 
@@ -117,31 +118,6 @@ impl ModelArgs {
     /// The flags that were passed.
     pub(super) fn passed(&self) -> BTreeSet<&'static str> {
         passed!(self; params active_params layers heads kv_heads head_dim)
-    }
-}
-
-flags! {
-    /// What of a model is in memory at a time, and what beside it.
-    #[derive(Default)]
-    pub(super) struct MemoryArgs {
-        /// Type of the cache of keys and values [default: fp16]
-        kv_dtype: Option<Dtype> = arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model");
-        /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
-        context: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
-        /// Mean tokens of a prompt [default: the rest of the context, or half of it]
-        input_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
-        /// Mean tokens of an answer [default: the rest of the context, or half of it]
-        output_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
-        /// Sequences in flight at a time [default: 1]
-        concurrency: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load");
-        /// Percentage of the hours in which so many sequences are in flight [default: 100]
-        utilization: Option<f64> = arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Load");
-        /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
-        runtime_gib: Option<f64> = arg(long, value_name = "GIB", value_parser = |text: &str| within(text, 0.0..=100.0, "expected GiB from 0 to 100"), allow_negative_numbers = true, help_heading = "Assumptions");
-        /// Factor on all memory [default: vram_headroom of the policy, 1.2]
-        headroom: Option<f64> = arg(long, value_name = "FACTOR", value_parser = |text: &str| within(text, 1.0..=10.0, "expected a factor from 1 to 10, such as 1.2"), allow_negative_numbers = true, help_heading = "Assumptions");
-        /// Percentage of the peak that the engine reaches [default: 65, on linked GPUs 50]
-        efficiency: Option<f64> = arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Assumptions");
     }
 }
 

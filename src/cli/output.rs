@@ -1,11 +1,12 @@
-//! Where documents go, and what is said beside them.
+//! How documents are printed and where they go, and what is said beside them.
 
-use super::args::{ColorChoice, EstateArgs, OutputArgs};
-use super::exit::{ExitCode, Failure, Outcome, refusal};
-use super::{Io, guard};
+use super::args::{ColorChoice, DocFormat, EstateArgs, OutputArgs};
+use super::{ExitCode, Failure, Io, Outcome, guard, refusal};
 use crate::config::SettingsFile;
 use crate::domain::{Gap, counted, shown};
-use crate::report::TableStyle;
+use crate::report::{
+    Doc, TableStyle, doc_csv, doc_html, doc_json, doc_markdown, doc_table, doc_xlsx,
+};
 use crate::sources::files::{try_writing, write_whole};
 use std::fs;
 use std::io::ErrorKind;
@@ -39,10 +40,8 @@ pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Outc
 
 /// Writes what belongs to the program itself to stdout, as it is.
 pub(super) fn print(text: &[u8], io: &mut Io<'_>) -> Outcome {
-    io.stdout
-        .write_all(text)
-        .and_then(|()| io.stdout.flush())
-        .map_err(|error| Failure::write("to stdout", error))?;
+    let written = io.stdout.write_all(text).and_then(|()| io.stdout.flush());
+    written.map_err(|error| Failure::write("to stdout", error))?;
     Ok(ExitCode::Done)
 }
 
@@ -155,12 +154,15 @@ fn is_ascii(io: &Io<'_>) -> bool {
 
 /// Whether tables are coloured.
 pub(super) fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
-    match args.color {
+    is_colored(args.color, io.stdout_is_terminal && args.output.is_none(), io)
+}
+
+/// Whether what is shown on a terminal, or not, is coloured.
+pub(super) fn is_colored(choice: ColorChoice, is_on_terminal: bool, io: &Io<'_>) -> bool {
+    match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
-        ColorChoice::Auto => {
-            io.stdout_is_terminal && args.output.is_none() && io.variable("NO_COLOR").is_none()
-        }
+        ColorChoice::Auto => is_on_terminal && io.variable("NO_COLOR").is_none(),
     }
 }
 
@@ -179,9 +181,10 @@ pub(super) fn warn(warning: Option<String>, args: &OutputArgs, io: &mut Io<'_>) 
     }
 }
 
-/// What is wrong with a document that was printed all the same.
-pub(super) fn complain(error: &str, hint: &str, io: &mut Io<'_>) {
+/// Says what is wrong with a document that was printed all the same, and gives the code for it.
+pub(super) fn complain(error: &str, hint: &str, code: ExitCode, io: &mut Io<'_>) -> ExitCode {
     let _ = io.stderr.write_all(format!("error: {error}\nhint: {hint}\n").as_bytes());
+    code
 }
 
 /// What was seen, in one line.
@@ -210,14 +213,12 @@ pub(super) fn close(
     if instances == 0 && gaps.is_empty() && !args.allow_empty {
         say(&line, &args.out, io);
         let hint = "check `--region`, `--tag` and the account, or pass `--allow-empty`";
-        complain("no GPU instances in scope", hint, io);
-        return ExitCode::Nothing;
+        return complain("no GPU instances in scope", hint, ExitCode::Nothing, io);
     }
     let code = close_with(&line, gaps, args, io);
     if code == ExitCode::Done && instances == 0 && !args.allow_empty {
         let hint = "the data gaps list what could not be read";
-        complain("no GPU instances found in scope", hint, io);
-        return ExitCode::Nothing;
+        return complain("no GPU instances found in scope", hint, ExitCode::Nothing, io);
     }
     code
 }
@@ -233,4 +234,50 @@ pub(super) fn close_with(line: &str, gaps: &[Gap], args: &EstateArgs, io: &mut I
         return ExitCode::Incomplete;
     }
     ExitCode::Done
+}
+
+/// Fails where an answer would take the place of a file that it rests on.
+pub(super) fn check_output(read: &[(&str, Option<&Path>)], out: &OutputArgs) -> Outcome<()> {
+    let written = ("--output", out.output.as_deref());
+    check_distinct(read.iter().copied().chain([written])).map(drop)
+}
+
+/// Prints a document with so many rows of each table at most; `None` for as many as are usual.
+pub(super) fn print_rows(
+    doc: &Doc,
+    format: DocFormat,
+    limit: Option<usize>,
+    out: &OutputArgs,
+    io: &mut Io<'_>,
+) -> Outcome {
+    let style = TableStyle { limit, ..style(format == DocFormat::Wide, out, io) };
+    print_in(doc, format, style, out, io)
+}
+
+/// Prints a document; a table is drawn in a style.
+pub(super) fn print_in(
+    doc: &Doc,
+    format: DocFormat,
+    style: TableStyle,
+    out: &OutputArgs,
+    io: &mut Io<'_>,
+) -> Outcome {
+    if format == DocFormat::Xlsx {
+        refuse_binary(out, io)?;
+        bytes(&doc_xlsx(doc, io.now).map_err(Failure::unexpected)?, out, io)?;
+    } else {
+        document(&doc_text(doc, format, style)?, out, io)?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// A document as text; a workbook as its table.
+pub(super) fn doc_text(doc: &Doc, format: DocFormat, style: TableStyle) -> Outcome<String> {
+    Ok(match format {
+        DocFormat::Table | DocFormat::Wide | DocFormat::Xlsx => doc_table(doc, style),
+        DocFormat::Json => doc_json(doc).map_err(Failure::unexpected)?,
+        DocFormat::Csv => doc_csv(doc).map_err(Failure::unexpected)?,
+        DocFormat::Markdown => doc_markdown(doc),
+        DocFormat::Html => doc_html(doc),
+    })
 }

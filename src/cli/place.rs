@@ -1,12 +1,12 @@
 //! `gpucost place`: jobs placed into idle hours, onto spot and on demand.
 
 use super::args::{DocFormat, EstateArgs, time};
-use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, refusal};
-use super::numbers::within;
+use super::choices::within;
 use super::planning::Planning;
 use super::scope::regions;
-use super::{Io, estate, known_prices, output, sampled};
+use super::{
+    ExitCode, Failure, Io, Outcome, estate, flags, known_prices, output, parsers, refusal, sampled,
+};
 use crate::analysis::{GpuFilter, Question, SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
@@ -28,12 +28,9 @@ const MIB_OF_GIB: f64 = 1024.0;
 /// Longest time ahead for which idle hours are used.
 const LONGEST_HORIZON: SignedDuration = SignedDuration::from_hours(60 * 24);
 
-fn horizon(text: &str) -> Result<SignedDuration, String> {
-    let duration = time(text)?;
-    if duration > LONGEST_HORIZON {
-        return Err("expected at most 60d".to_owned());
-    }
-    Ok(duration)
+parsers! {
+    fn horizon(text) -> SignedDuration = Some(time(text)?).filter(|time| *time <= LONGEST_HORIZON), "expected at most 60d";
+    fn transfer_price(text) -> Decimal = within(text, Decimal::ZERO..=Decimal::ONE_HUNDRED), "expected USD from 0 to 100";
 }
 
 flags! {
@@ -52,7 +49,7 @@ flags! {
         /// Most GPUs of rented machines at a time, such as your quota [default: any number]
         max_gpus: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000));
         /// USD for moving a GB from one region to another
-        transfer_price: Decimal = arg(long, value_name = "USD", value_parser = |text: &str| within(text, Decimal::ZERO..=Decimal::ONE_HUNDRED, "expected USD from 0 to 100"), allow_negative_numbers = true, default_value = "0.02");
+        transfer_price: Decimal = arg(long, value_name = "USD", value_parser = transfer_price, allow_negative_numbers = true, default_value = "0.02");
         /// Do not use spot
         no_spot: bool = arg(long);
         /// Job time that each checkpoint takes
@@ -90,7 +87,7 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Outcome {
     let is_estate = is_read || args.idle_hours;
     let is_of_runs = requests.is_none() && !is_estate && !of.profile_data.is_empty();
     let is_needed = is_estate || (requests.is_none() && !is_of_runs);
-    let estate = is_needed.then(|| estate::estate(of, settings, io)).transpose()?;
+    let estate = is_needed.then(|| estate::read(of, settings, io)).transpose()?;
     let book = match &estate {
         Some(_) => PriceBook::default(),
         None => known_prices::book(of.offline, settings, io)?,
@@ -107,7 +104,7 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Outcome {
     let schedule = schedule_jobs(request)?;
     let rentals = schedule.request.needs.iter().flat_map(|need| &need.rentals);
     let oldest = rentals.filter_map(|rental| Some(rental.quote.as_ref()?.seen_on)).min();
-    let code = planning.print(&place_answer(&schedule, &unplaced), oldest, now, io)?;
+    let code = planning.print(&place_answer(&schedule, &unplaced), None, (oldest, now), io)?;
     Ok(match &estate {
         // Jobs are placed without machines of one's own too.
         Some(estate) => {

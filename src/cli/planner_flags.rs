@@ -1,7 +1,7 @@
 //! Flags that planners share, and rates and times as they are typed.
 
 use super::args::{DocFormat, OutputArgs, positive};
-use super::choices::flags;
+use super::flags;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 

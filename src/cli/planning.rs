@@ -1,11 +1,10 @@
 //! What every planner is run with, and how its answer is printed.
 
 use super::args::{DocFormat, EstateArgs, OutputArgs};
-use super::exit::Outcome;
 use super::planner_flags::AnswerArgs;
 use super::price_age::PriceAge;
 use super::scope::name_of;
-use super::{Io, audit, documents, estate, known_prices, output};
+use super::{Io, Outcome, audit, known_prices, output};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::PriceBook;
@@ -27,8 +26,10 @@ pub(super) struct Planning<'a> {
 impl<'a> Planning<'a> {
     /// Of a planner without an account. Its answer replaces nothing of `read`.
     pub(super) fn of(args: &'a AnswerArgs, read: &[Named<'_>], io: &Io<'_>) -> Outcome<Self> {
-        let age = |settings: &_| PriceAge::of(args.max_price_age.as_deref(), settings);
-        Self::with(args.format, &args.out, read, age, io)
+        let (settings, format) = audit::settings(args.format, &args.out, io)?;
+        let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+        output::check_output(read, &args.out)?;
+        Ok(Self { settings, format, age, out: &args.out })
     }
 
     /// The same of one that may read an estate.
@@ -38,22 +39,10 @@ impl<'a> Planning<'a> {
         read: &[Named<'_>],
         io: &Io<'_>,
     ) -> Outcome<Self> {
-        let age = |settings: &_| PriceAge::of_estate(args, settings);
-        Self::with(format, &args.out, read, age, io)
-    }
-
-    fn with(
-        format: Option<DocFormat>,
-        out: &'a OutputArgs,
-        read: &[Named<'_>],
-        age: impl FnOnce(&SettingsFile) -> Outcome<PriceAge>,
-        io: &Io<'_>,
-    ) -> Outcome<Self> {
-        let settings = estate::settings(out, io)?;
-        let format = audit::format(format, &settings, io)?;
-        let age = age(&settings)?;
-        documents::check_output(read, out)?;
-        Ok(Self { settings, format, age, out })
+        let (settings, format) = audit::settings(format, &args.out, io)?;
+        let age = PriceAge::of_estate(args, &settings)?;
+        output::check_output(read, &args.out)?;
+        Ok(Self { settings, format, age, out: &args.out })
     }
 
     /// The prices of an estate, else those that are known without one.
@@ -78,25 +67,12 @@ impl<'a> Planning<'a> {
         refuse(&name_of(self.format))
     }
 
-    /// Prints an answer, and warns where its oldest price is old at an instant.
+    /// Prints an answer with so many rows of each table at most, `None` for as many as are usual,
+    /// and warns where its oldest price is old at an instant.
     ///
     /// # Errors
     /// When that price is older than accepted.
     pub(super) fn print(
-        &self,
-        doc: &Doc,
-        oldest: Option<Date>,
-        as_of: Timestamp,
-        io: &mut Io<'_>,
-    ) -> Outcome {
-        self.print_rows(doc, None, (oldest, as_of), io)
-    }
-
-    /// The same with so many rows of each table at most; `None` for as many as are usual.
-    ///
-    /// # Errors
-    /// As [`Self::print`].
-    pub(super) fn print_rows(
         &self,
         doc: &Doc,
         limit: Option<usize>,
@@ -104,7 +80,7 @@ impl<'a> Planning<'a> {
         io: &mut Io<'_>,
     ) -> Outcome {
         let warning = self.age.check(oldest, as_of)?;
-        let code = documents::print_rows(doc, self.format, limit, self.out, io)?;
+        let code = output::print_rows(doc, self.format, limit, self.out, io)?;
         output::warn(warning, self.out, io);
         Ok(code)
     }

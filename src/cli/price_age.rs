@@ -1,7 +1,7 @@
 //! How old a price may be.
 
 use super::args::EstateArgs;
-use super::exit::{Failure, Outcome, refusal};
+use super::{Failure, Outcome, refusal};
 use crate::config::{SettingsFile, parse_duration};
 use crate::domain::counted;
 use jiff::civil::Date;

@@ -2,11 +2,12 @@
 
 use super::args::{DocFormat, OutputArgs, gpu_count, hourly_price};
 use super::aws_args::AwsArgs;
-use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, refused};
 use super::planner_flags::AnswerArgs;
 use super::planning::Planning;
-use super::{Io, audit, documents, estate, known_prices, live, output, price_cache};
+use super::{
+    ExitCode, Failure, Io, Outcome, audit, cache, choices, estate, flags, known_prices, live,
+    output, refused,
+};
 use crate::analysis::{AWS, Offer, Question, SortBy, compare, providers, sold_elsewhere};
 use crate::catalog::{Prices, bundled_region_names};
 use crate::config::SettingsFile;
@@ -16,7 +17,7 @@ use crate::report::{price_status_doc, pricing_doc};
 use crate::sources::aws::Notice;
 use crate::sources::files::{read_price_cache, write_price_cache};
 use crate::usage::Estate;
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -42,25 +43,14 @@ flags! {
         /// Every accelerator, and not GPUs alone: Trainium, Inferentia, FPGAs, transcoders
         all: bool = arg(long, conflicts_with_all = ["types", "gpu"]);
         /// Price figure to sort by, cheapest first
-        sort: SortChoice = arg(long, value_enum, value_name = "FIGURE", default_value_t = SortChoice::Price);
+        sort: SortBy = arg(long, value_parser = FIGURES, value_name = "FIGURE", default_value = "price");
         /// Only offers whose figure of `--sort` is at most this, in the currency of the offer
         max_price: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true);
         /// Maximum number of rows [default: 40 with `--format table`, otherwise all]
         limit: Option<usize> = arg(long, value_name = "N");
         answer: AnswerArgs = command(flatten);
     }
-}
 
-/// What to do about prices.
-#[derive(Debug, Subcommand)]
-pub(super) enum PricingAction {
-    /// Fetch the prices of every GPU type from AWS into the user's cache
-    Refresh(Box<RefreshArgs>),
-    /// Show the available prices and their age
-    Status(Box<StatusArgs>),
-}
-
-flags! {
     /// `gpucost pricing refresh`.
     pub(super) struct RefreshArgs {
         /// Read the price files that AWS publishes for everyone, without an account; about 300 MB
@@ -78,31 +68,22 @@ flags! {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum SortChoice {
-    /// On-demand price per hour
-    #[value(alias = "on-demand")]
-    Price,
-    /// Spot price per hour
-    Spot,
-    /// Price per GPU and hour
-    GpuHour,
-    /// Price per GiB of VRAM and hour
-    Vram,
-    /// Price per dense BF16 TFLOPS and hour
-    Tflops,
+/// What to do about prices.
+#[derive(Debug, Subcommand)]
+pub(super) enum PricingAction {
+    /// Fetch the prices of every GPU type from AWS into the user's cache
+    Refresh(Box<RefreshArgs>),
+    /// Show the available prices and their age
+    Status(Box<StatusArgs>),
 }
 
-impl SortChoice {
-    /// The figure that offers are sorted by.
-    pub(super) fn figure(self) -> SortBy {
-        match self {
-            Self::Price => SortBy::Price,
-            Self::Spot => SortBy::Spot,
-            Self::GpuHour => SortBy::GpuHour,
-            Self::Vram => SortBy::Vram,
-            Self::Tflops => SortBy::Tflops,
-        }
+choices! {
+    FIGURES: SortBy {
+        "price|on-demand" = Price, "On-demand price per hour";
+        "spot" = Spot, "Spot price per hour";
+        "gpu-hour" = GpuHour, "Price per GPU and hour";
+        "vram" = Vram, "Price per GiB of VRAM and hour";
+        "tflops" = Tflops, "Price per dense BF16 TFLOPS and hour";
     }
 }
 
@@ -140,15 +121,15 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Outcome {
     offers.truncate(args.limit.unwrap_or(rows));
     let hours = planning.settings.policy.hours_per_month;
     let doc = pricing_doc(&offers, offer_count, question.sort, hours);
-    planning.print_rows(&doc, Some(usize::MAX), priced, io)?;
+    planning.print(&doc, Some(usize::MAX), priced, io)?;
     let places = sold_in(&question, &prices);
     for place in places.iter().filter(|_| offer_count > 0) {
         planning.say(&format!("note: no priced offer here: {place}"), io);
     }
-    let cut = if offers.len() < offer_count && !planning.format.is_table() {
-        format!("; {} omitted by `--limit`", offer_count - offers.len())
-    } else {
-        String::new()
+    let cut = match offer_count - offers.len() {
+        0 => String::new(),
+        _ if planning.format.is_table() => String::new(),
+        cut => format!("; {cut} omitted by `--limit`"),
     };
     let total = counted(offer_count, "offer", "offers");
     planning.say(&format!("{total}{cut}"), io);
@@ -156,8 +137,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Outcome {
         let wider = "widen `--region`, `--gpu`, `--count` or `--max-price`; `--region all` \
                      searches all regions";
         let hint = if places.is_empty() { wider.to_owned() } else { places.join("; ") };
-        output::complain("no priced offer matches", &hint, io);
-        return Ok(ExitCode::Nothing);
+        return Ok(output::complain("no priced offer matches", &hint, ExitCode::Nothing, io));
     }
     Ok(ExitCode::Done)
 }
@@ -189,14 +169,10 @@ fn sold_in(question: &Question, prices: &Prices<'_>) -> Vec<String> {
 
 fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Question> {
     let list = |names: &str| -> Vec<String> {
-        names
-            .split(',')
-            .map(|name| name.trim().to_owned())
-            .filter(|name| !name.is_empty())
-            .collect()
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
     };
-    let asked: BTreeSet<String> =
-        args.provider.as_deref().map(list).unwrap_or_default().into_iter().collect();
+    let asked: BTreeSet<String> = args.provider.iter().flat_map(|names| list(names)).collect();
     Ok(Question {
         instance_types: args.types.clone(),
         gpu: known_prices::gpu_filter(args.gpu.as_deref())?,
@@ -211,13 +187,14 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome
             asked
         },
         operating_system: known_prices::operating_system(&args.os)?,
-        sort: args.sort.figure(),
+        sort: args.sort,
     })
 }
 
 fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
-    let path = price_cache::path(io).ok_or_else(refused!("no cache directory available";
+    let path = cache::path(cache::PRICES, io)
+        .ok_or_else(refused!("no cache directory available";
         "set GPUCOST_CACHE_DIR"))?;
     // A cache that cannot be read is replaced by what is read now.
     let last = read_price_cache(&path).ok().flatten();
@@ -239,16 +216,10 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Outcome {
             .with_hint("set GPUCOST_CACHE_DIR to a writable directory with free space")
     })?;
     let doc = price_status_doc(&path, Some(&estate), io.now);
-    documents::print_rows(&doc, DocFormat::Table, Some(usize::MAX), &args.out, io)?;
-    output::say(
-        &format!(
-            "refreshed {}; {}",
-            counted(estate.regions.len(), "region", "regions"),
-            counted(estate.gaps.len(), "gap", "gaps"),
-        ),
-        &args.out,
-        io,
-    );
+    output::print_rows(&doc, DocFormat::Table, Some(usize::MAX), &args.out, io)?;
+    let regions = counted(estate.regions.len(), "region", "regions");
+    let gaps = counted(estate.gaps.len(), "gap", "gaps");
+    output::say(&format!("refreshed {regions}; {gaps}"), &args.out, io);
     Ok(ExitCode::Done)
 }
 
@@ -265,13 +236,10 @@ fn public_prices(
         Failure::write(&shown(folder), error)
             .with_hint("set GPUCOST_CACHE_DIR to a writable directory")
     })?;
+    let usual = io.variable("AWS_ENDPOINT_URL");
     let every = || bundled_region_names().into_iter().map(str::to_owned);
     let options = PublicRefresh {
-        endpoint_url: args
-            .aws
-            .endpoint_url
-            .clone()
-            .or_else(|| io.variable("AWS_ENDPOINT_URL").cloned()),
+        endpoint_url: args.aws.endpoint_url.as_ref().or(usual).cloned(),
         regions: match estate::asked_regions(&args.aws, settings, io)? {
             Some(regions) => regions,
             None if estate::asks_every_region(&args.aws, settings, io) => every().collect(),
@@ -291,8 +259,8 @@ fn public_prices(
 
 fn status(args: &StatusArgs, io: &mut Io<'_>) -> Outcome {
     let format = audit::format(args.format, &estate::settings(&args.out, io)?, io)?;
-    let path = price_cache::path(io).unwrap_or_default();
-    let cache = read_price_cache(&path).map_err(Failure::hinted(price_cache::HINT))?;
+    let path = cache::path(cache::PRICES, io).unwrap_or_default();
+    let cache = read_price_cache(&path).map_err(Failure::hinted(cache::PRICE_HINT))?;
     let doc = price_status_doc(&path, cache.as_ref(), io.now);
-    documents::print_rows(&doc, format, Some(usize::MAX), &args.out, io)
+    output::print_rows(&doc, format, Some(usize::MAX), &args.out, io)
 }

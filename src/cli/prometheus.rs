@@ -2,9 +2,7 @@
 //! go comes from flags and environment alone: a settings file may belong to a repository
 //! of somebody else.
 
-use super::Io;
-use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, refusal, refused};
+use super::{ExitCode, Failure, Io, Outcome, flags, refusal, refused};
 use crate::catalog::leading_region;
 use crate::domain::{safe, shell_word};
 use crate::sources::prometheus::{

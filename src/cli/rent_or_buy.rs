@@ -1,12 +1,10 @@
 //! `gpucost rent-or-buy`: an own server against rented machines.
 
 use super::args::{hourly_price, not_negative, positive};
-use super::choices::flags;
-use super::exit::{Outcome, refusal, refused};
 use super::planner_flags::AnswerArgs;
 use super::planning::Planning;
 use super::workload_args::WorkloadArgs;
-use super::{Io, known_prices, rightsize, sampled};
+use super::{Io, Outcome, flags, known_prices, refusal, refused, rightsize, sampled};
 use crate::analysis::{AWS, Question, Rentals, RunningWorkload, providers, rentals};
 use crate::config::SettingsFile;
 use crate::domain::{
@@ -117,7 +115,8 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Outcome {
     let rented = with_own_price(paid(args, today).as_ref(), machine, gpus, known.found);
     let comparison = rent_or_buy(own, rented)?;
     let fleet = today.map(|workload| (workload.name.as_str(), workload.instances));
-    let code = planning.print(&rent_or_buy_answer(&comparison, fleet), oldest, io.now, io)?;
+    let code =
+        planning.print(&rent_or_buy_answer(&comparison, fleet), None, (oldest, io.now), io)?;
     let mut said = format!("compared {}", counted(comparison.rentals.len(), "price", "prices"));
     if known.other_currencies > 0 {
         let others = counted(known.other_currencies, "offer", "offers");
@@ -149,7 +148,7 @@ fn listed(
     io: &Io<'_>,
 ) -> Outcome<Rentals> {
     let region = args.region.as_deref().or(today.map(|workload| workload.key.region.as_str()));
-    let region = known_prices::one_region(region, &planning.settings, io)?;
+    let region = known_prices::region(region, &planning.settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
     let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
     let providers = if asked.contains("all") {
@@ -166,17 +165,13 @@ fn listed(
     Ok(rentals(&question, gpu, &prices))
 }
 
-/// What an hour of the machine is known to cost.
-struct Paid {
-    hourly: Decimal,
-    /// Which price that is.
-    of: String,
-}
+/// What an hour of the machine is known to cost, and which price that is.
+type Paid = (Decimal, String);
 
 /// The price of `--on-demand-hourly`, else what the workload pays in dollars.
 fn paid(args: &RentOrBuyArgs, today: Option<&RunningWorkload>) -> Option<Paid> {
     if let Some(hourly) = args.on_demand_hourly {
-        return Some(Paid { hourly, of: "stated price".to_owned() });
+        return Some((hourly, "stated price".to_owned()));
     }
     let today = today?;
     let is_asked = |name: &String| name.eq_ignore_ascii_case(&today.key.instance_type);
@@ -186,14 +181,9 @@ fn paid(args: &RentOrBuyArgs, today: Option<&RunningWorkload>) -> Option<Paid> {
     // Spot can be interrupted, and is not compared with a server of one's own.
     let is_compared = today.purchase_option != PurchaseOption::Spot;
     let rate = today.rate.filter(|_| is_compared)?;
-    (rate.currency() == Currency::Usd).then(|| Paid {
-        hourly: rate.amount(),
-        of: if today.is_committed() {
-            format!("as {} pays today with commitments", today.name)
-        } else {
-            format!("as {} pays today", today.name)
-        },
-    })
+    let with = if today.is_committed() { " with commitments" } else { "" };
+    let of = format!("as {} pays today{with}", today.name);
+    (rate.currency() == Currency::Usd).then(|| (rate.amount(), of))
 }
 
 /// The price that is paid in place of the known one.
@@ -203,16 +193,16 @@ fn with_own_price(
     gpus: u16,
     mut known: Vec<Rental>,
 ) -> Vec<Rental> {
-    let Some(paid) = paid else { return known };
+    let Some((hourly, of)) = paid else { return known };
     known.retain(|rental| !(rental.is_asked && rental.paying == Paying::OnDemand));
     let of_machine = machine.map_or(gpus, |(_, _, gpus)| gpus);
     let name = machine.map_or("rented machine", |(shape, _, _)| shape.instance_type.as_str());
     known.push(Rental {
         provider: None,
         region: None,
-        machine: format!("{name} ({})", paid.of),
+        machine: format!("{name} ({of})"),
         paying: Paying::OnDemand,
-        per_gpu_hour: paid.hourly / Decimal::from(of_machine.max(1)),
+        per_gpu_hour: hourly / Decimal::from(of_machine.max(1)),
         machine_gpus: of_machine.into(),
         seen_on: None,
         is_asked: true,
@@ -221,10 +211,7 @@ fn with_own_price(
 }
 
 /// Percent of the hours in which the GPUs are needed, with its source.
-fn utilization(
-    args: &RentOrBuyArgs,
-    today: Option<&RunningWorkload>,
-) -> Outcome<(Decimal, String)> {
+fn usage(args: &RentOrBuyArgs, today: Option<&RunningWorkload>) -> Outcome<(Decimal, String)> {
     if let Some(percent) = args.utilization {
         return Ok((percent, "--utilization".to_owned()));
     }
@@ -261,7 +248,7 @@ fn own(
     let capital_percent = or(Input::Capital, capital, "--capital-percent", NO_CAPITAL);
     let (watts, source) = watts(args, gpus, settings)?;
     sources.insert(Input::Watts, source);
-    let (utilization_percent, source) = utilization(args, today)?;
+    let (utilization_percent, source) = usage(args, today)?;
     sources.insert(Input::Utilization, source);
     Ok(Own {
         gpus,

@@ -2,11 +2,12 @@
 //! type.
 
 use super::args::{Growth, ReservedArgs};
-use super::exit::{ExitCode, Failure, Outcome, refusal, refused};
 use super::history::read_recorded;
 use super::planning::Planning;
 use super::scope::invocation;
-use super::{Io, audit, estate, known_prices, output};
+use super::{
+    ExitCode, Failure, Io, Outcome, audit, estate, known_prices, output, refusal, refused,
+};
 use crate::analysis::{
     Offer, Question, assess_commitments, audit as audited, compare, planned_commitments,
 };
@@ -36,7 +37,7 @@ pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Outcome {
 fn fleet(args: &ReservedArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     planning.check_rows(|format| args.limits.refuse(format))?;
     let settings = &planning.settings;
-    let estate = estate::estate(&args.estate, settings, io)?;
+    let estate = estate::read(&args.estate, settings, io)?;
     let policy = &settings.policy;
     let commitments = if args.today {
         assess_commitments(&estate, policy)
@@ -53,7 +54,7 @@ fn fleet(args: &ReservedArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outco
         None => reserved_fleet_doc(&commitments),
     };
     let priced = (commitments.oldest_seen_on(), estate.window.end);
-    planning.print_rows(&doc, args.limits.most(), priced, io)?;
+    planning.print(&doc, args.limits.most(), priced, io)?;
     Ok(output::close("analyzed", (commitments.instances, 0), &commitments.gaps, &args.estate, io))
 }
 
@@ -98,7 +99,7 @@ fn one_type(name: &str, args: &ReservedArgs, planning: &Planning<'_>, io: &mut I
     let offer = compare(&question, &prices).into_iter().next();
     let report = report(name, args, &question, offer.as_ref(), settings)?;
     let oldest = report.quotes().map(|quote| quote.seen_on).min();
-    planning.print(&reserved_doc(&report), oldest, io.now, io)?;
+    planning.print(&reserved_doc(&report), None, (oldest, io.now), io)?;
     let compared = counted(report.commitments.len(), "commitment", "commitments");
     planning.say(&format!("compared {compared}"), io);
     Ok(ExitCode::Done)
@@ -249,11 +250,7 @@ fn none_sold(name: &str, place: &str) -> Failure {
     let family_name = name.split('.').next().unwrap_or(name);
     let sells_none = family(family_name)
         .is_some_and(|facts| [facts.reserved_1yr, facts.reserved_3yr] == [Some(false); 2]);
-    let why = if sells_none {
-        format!(": the {family_name} family has no reserved instances")
-    } else {
-        String::new()
-    };
-    refusal!("no reserved price for {place}{why}";
+    let why = sells_none.then(|| format!(": the {family_name} family has no reserved instances"));
+    refusal!("no reserved price for {place}{}", why.unwrap_or_default();
         "set custom prices with `--reserved-1yr-hourly` and `--reserved-3yr-hourly`")
 }

@@ -1,13 +1,14 @@
 //! `gpucost rightsize`: for the fleet, or for one type.
 
-use super::args::{DocFormat, EstateArgs, RiskChoice, kind};
-use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, refusal};
-use super::numbers::within;
+use super::args::{DocFormat, EstateArgs, RISKS, kind};
+use super::choices::within;
 use super::planning::Planning;
 use super::scope::invocation;
 use super::view_args::{RowArgs, VerdictArgs, ViewFlags, check_known};
-use super::{Io, audit as audit_command, estate, known_prices, output};
+use super::{
+    ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, known_prices, output,
+    parsers, refusal,
+};
 use crate::analysis::{Sized, Sizing, audit as audited, audit_types, instance_cost};
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
 use crate::domain::{
@@ -26,7 +27,7 @@ flags! {
         rows: RowArgs = command(flatten);
         verdicts: VerdictArgs = command(flatten);
         /// Maximum accepted risk level [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum);
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
     }
@@ -56,20 +57,12 @@ flags! {
     }
 }
 
-pub(super) fn bound(text: &str) -> Result<Bound, String> {
-    Bound::from_name(text).ok_or_else(|| "valid values: bandwidth, compute, unknown".to_owned())
-}
-
-/// A percentage.
-pub(super) fn percent(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
-    within(number, 0.0..=100.0, "expected a percentage from 0 to 100")
-}
-
-/// A size in MiB. Gigabytes are taken for GiB, as drivers and AWS mean them.
-pub(super) fn size_mib(text: &str) -> Result<f64, String> {
-    domain::size_mib(text)
-        .ok_or_else(|| "expected a size such as 18GiB, 18GB or 18432MiB".to_owned())
+parsers! {
+    pub(super) fn bound(text) -> Bound = Bound::from_name(text), "valid values: bandwidth, compute, unknown";
+    /// A percentage.
+    pub(super) fn percent(text) -> f64 = within(text.strip_suffix('%').unwrap_or(text).trim(), 0.0..=100.0), "expected a percentage from 0 to 100";
+    /// A size in MiB. Gigabytes are taken for GiB, as drivers and AWS mean them.
+    pub(super) fn size_mib(text) -> f64 = domain::size_mib(text), "expected a size such as 18GiB, 18GB or 18432MiB";
 }
 
 pub(super) fn known(name: &str) -> Outcome<(&'static InstanceShape, &'static GpuOffer)> {
@@ -136,11 +129,22 @@ fn demand(
             "pass the number of GPUs in use, or a utilization of 0"));
     }
     let card = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported).max(offer.vram_mib);
-    refuse_more("--vram-peak", vram_peak_mib, card, "a GPU", shape)?;
-    if let Some(peak_mib) = args.memory_peak {
-        refuse_more("--memory-peak", peak_mib, Some(shape.memory_mib), "an instance", shape)?;
+    // A peak cannot be more than what there is.
+    for (flag, peak_mib, there_mib, of) in [
+        ("--vram-peak", Some(vram_peak_mib), card, "a GPU"),
+        ("--memory-peak", args.memory_peak, Some(shape.memory_mib), "an instance"),
+    ] {
+        if let Some((peak_mib, there)) = peak_mib.zip(there_mib)
+            && peak_mib > there as f64
+        {
+            return Err(refusal!(
+                "`{flag}` of {peak_mib:.0} MiB exceeds the {there} MiB of {of} of {}",
+                shape.instance_type;
+                "pass the peak of one, not the total"));
+        }
     }
     let kind = args.kind.unwrap_or(WorkloadKind::Unknown);
+    let replicas = (kind == WorkloadKind::Serving).then(|| Policy::default().min_replicas);
     let gpu_count = f64::from(count) * f64::from(gpus);
     // A p95 of nothing says nothing about GPUs that are used.
     let sees_work = gpus == 0 || p95 >= ACTIVE_PERCENT;
@@ -149,16 +153,8 @@ fn demand(
         kind,
         bound: args.bound.unwrap_or(Bound::Unknown),
         instances: count,
-        least_instances: if kind == WorkloadKind::Serving {
-            Policy::default().min_replicas.min(count)
-        } else {
-            count
-        },
-        least_machines: if kind == WorkloadKind::Serving {
-            Policy::default().min_replicas
-        } else {
-            1
-        },
+        least_instances: replicas.map_or(count, |least| least.min(count)),
+        least_machines: replicas.unwrap_or(1),
         gpus_active: gpus,
         gpus_held: gpus,
         gpus_active_in_all: u64::from(count) * u64::from(gpus),
@@ -189,43 +185,20 @@ fn demand(
     })
 }
 
-/// A peak cannot be more than what there is.
-fn refuse_more(
-    flag: &str,
-    peak_mib: f64,
-    there_mib: Option<u64>,
-    of: &str,
-    shape: &InstanceShape,
-) -> Outcome<()> {
-    match there_mib {
-        Some(there) if peak_mib > there as f64 => Err(refusal!(
-            "`{flag}` of {peak_mib:.0} MiB exceeds the {there} MiB of {of} of {}",
-            shape.instance_type;
-            "pass the peak of one, not the total")),
-        _ => Ok(()),
-    }
-}
-
 pub(super) fn run(args: &RightsizeArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
-    let accepted = audit_command::risk(args.risk, &planning.settings, io)?;
     match &args.one.instance_type {
-        Some(name) => one_type(args, name, &planning, accepted, io),
-        None => fleet(args, &planning, accepted, io),
+        Some(name) => one_type(args, name, &planning, io),
+        None => fleet(args, &planning, io),
     }
 }
 
-fn fleet(
-    args: &RightsizeArgs,
-    planning: &Planning<'_>,
-    accepted: Risk,
-    io: &mut Io<'_>,
-) -> Outcome {
-    let flags =
-        ViewFlags { rows: &args.rows, verdicts: Some(&args.verdicts), types: &[], sort: None };
-    planning.check_rows(|format| flags.refuse(format))?;
+fn fleet(args: &RightsizeArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
-    let estate = estate::estate(&args.estate, settings, io)?;
+    let accepted = audit_command::risk(args.risk, settings, io)?;
+    let flags = ViewFlags::of(&args.rows, &args.verdicts, &[]);
+    planning.check_rows(|format| flags.refuse(format))?;
+    let estate = estate::read(&args.estate, settings, io)?;
     let policy = &settings.policy;
     let mut audit = audit_types(&estate, policy, accepted);
     // The plan of an audit may be one of a lower risk, where that costs less.
@@ -250,24 +223,19 @@ fn fleet(
     let (shown, _) = view.order(&rows);
     let invocation = invocation(&args.estate, args.risk);
     let doc = rightsize_doc(accepted, &sizings, &audit.gaps, &shown, &invocation);
-    planning.print_rows(&doc, view.limit, (audit.prices.oldest_seen_on(), audit.window.end), io)?;
+    planning.print(&doc, view.limit, (audit.prices.oldest_seen_on(), audit.window.end), io)?;
     Ok(output::close("sized", audit_command::seen(&audit), &audit.gaps, &args.estate, io))
 }
 
-fn one_type(
-    args: &RightsizeArgs,
-    name: &str,
-    planning: &Planning<'_>,
-    accepted: Risk,
-    io: &mut Io<'_>,
-) -> Outcome {
-    let policy = &planning.settings.policy;
+fn one_type(args: &RightsizeArgs, name: &str, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
+    let settings = &planning.settings;
+    let (accepted, policy) = (audit_command::risk(args.risk, settings, io)?, &settings.policy);
     let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let region = match &args.estate.aws.region {
         Some(named) => named.clone(),
         // A list of regions says where an account is asked, not where a type runs.
-        None => known_prices::home_region(&planning.settings, io),
+        None => known_prices::home_region(settings, io),
     };
     let (shape, offer) = known(name)?;
     known_prices::check_region(&region, &prices)?;
@@ -297,7 +265,7 @@ fn one_type(
     };
     let invocation = invocation(&args.estate, args.risk);
     let doc = rightsize_doc(accepted, &[sizing], &[], &[0], &invocation);
-    planning.print(&doc, oldest, io.now, io)?;
+    planning.print(&doc, None, (oldest, io.now), io)?;
     let types = counted(looked_at, "type", "types");
     planning.say(&format!("{suitable} of {types} suitable"), io);
     Ok(ExitCode::Done)

@@ -1,6 +1,6 @@
 //! What a run that was sampled used, from its file.
 
-use super::exit::{ExitCode, Failure, Outcome};
+use super::{ExitCode, Failure, Outcome};
 use crate::config::SettingsFile;
 use crate::domain::{RunEnd, RunFacts, shown};
 use crate::profiling::{Cadence, NamedProfile, Profiler, Reducer, RunProfile, join_profiles};

@@ -1,8 +1,7 @@
 //! `gpucost setup schema`: the JSON schemas of `docs/schema`, so that editors and programs have those
 //! of the version that runs.
 
-use super::exit::{Failure, Outcome};
-use super::{Io, output};
+use super::{Failure, Io, Outcome, output};
 use crate::config::{POLICY_FILE, policy_schema, settings_schema};
 use crate::report::{
     answer_schema, audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema,
@@ -13,95 +12,73 @@ use crate::report::{
 use crate::sources::files::{commitments_schema, estate_schema};
 use clap::ValueEnum;
 
-/// A document or a file that has a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum SchemaName {
-    /// Answers of planners, key figures, bills and histories as JSON
-    Answer,
-    /// Report of `gpucost audit --format json`, which is also a baseline and one side of a diff
-    Audit,
-    /// Report of `gpucost check --format json`
-    Check,
-    /// Commitments file, of `--commitments`
-    Commitments,
-    /// Comparison of two audits or of two profiled runs as JSON
-    Diff,
-    /// Checks of `gpucost doctor --format json`
-    Doctor,
-    /// Estate file, which `--save` writes and `--from` reads
-    Estate,
-    /// Derivations of figures, with `--format json`
-    Explain,
-    /// Steps of `gpucost fix --format json`
-    Fix,
-    /// Inventory of instances, with `--format json`
-    Inventory,
-    /// GPU utilization per instance, with `--format json`
-    Metrics,
-    /// Policy file, gpucost-policy.toml
-    Policy,
-    /// Prices of `gpucost pricing --format json`
-    Pricing,
-    /// Ages of prices, of `gpucost pricing status --format json`
-    PricingStatus,
-    /// Summary of `gpucost profile --format json`, also one side of a diff
-    Profile,
-    /// Commitments against on-demand prices, with `--format json`
-    Reserved,
-    /// Types that workloads could move to, with `--format json`
-    Rightsize,
-    /// Settings file, gpucost.toml
-    Settings,
-    /// Spot net of interruptions, with `--format json`
-    Spot,
-    /// Report of `gpucost check --terraform-plan FILE --format json`
-    TerraformCheck,
+/// Declares what has a schema, a line each: its name, what it is, and the schema as a JSON document.
+macro_rules! schemas {
+    ($($(#[$about:meta])* $name:ident = $text:expr;)*) => {
+        /// A document or a file that has a schema.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+        pub(super) enum SchemaName { $($(#[$about])* $name,)* }
+
+        impl SchemaName {
+            /// The schema as a JSON document.
+            pub(super) fn text(self) -> Result<String, serde_json::Error> {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
 }
 
-impl SchemaName {
-    /// The schema as a JSON document.
-    pub(super) fn text(self) -> Result<String, serde_json::Error> {
-        Ok(match self {
-            Self::Answer => answer_schema()?,
-            Self::Doctor => doctor_schema()?,
-            Self::PricingStatus => price_status_schema()?,
-            Self::Pricing => pricing_schema()?,
-            Self::Fix => fix_schema()?,
-            Self::Explain => explain_schema()?,
-            Self::Inventory => inventory_schema()?,
-            Self::Metrics => metrics_schema()?,
-            Self::Audit => audit_schema()?,
-            Self::Profile => profile_schema()?,
-            Self::Reserved => reserved_schema()?,
-            Self::Diff => diff_schema()?,
-            Self::Check => gate_schema()?,
-            Self::TerraformCheck => terraform_schema()?,
-            Self::Rightsize => rightsize_schema()?,
-            Self::Spot => spot_schema()?,
-            Self::Policy => {
-                let about = "What `gpucost check` demands. A rule that is not there demands \
-                             nothing; docs/check.md says what each key means.";
-                schema_document("policy", POLICY_FILE, about, policy_schema())?
-            }
-            Self::Settings => {
-                let about = "Settings of gpucost; docs/configuration.md says what each key means.";
-                schema_document("settings", "gpucost.toml", about, settings_schema())?
-            }
-            Self::Commitments => {
-                let about = "A file for --commitments, which holds what an estate holds under \
-                             commitments; docs/estate.md says what each key means. Amounts are \
-                             decimal numbers as text.";
-                let title = "Commitments file of gpucost";
-                schema_document("commitments", title, about, commitments_schema())?
-            }
-            Self::Estate => {
-                let about = "All the input of one audit, as --save records it and --from reads \
-                             it; docs/estate.md says how to write one. Only a few keys are \
-                             required. Amounts of money are decimal numbers as text.";
-                schema_document("estate", "Estate file of gpucost", about, estate_schema())?
-            }
-        })
-    }
+schemas! {
+    /// Answers of planners, key figures, bills and histories as JSON
+    Answer = answer_schema();
+    /// Report of `gpucost audit --format json`, which is also a baseline and one side of a diff
+    Audit = audit_schema();
+    /// Report of `gpucost check --format json`
+    Check = gate_schema();
+    /// Commitments file, of `--commitments`
+    Commitments = schema_document(
+        "commitments", "Commitments file of gpucost", "A file for --commitments, which holds what an \
+         estate holds under commitments; docs/estate.md says what each key means. Amounts are decimal \
+         numbers as text.", commitments_schema());
+    /// Comparison of two audits or of two profiled runs as JSON
+    Diff = diff_schema();
+    /// Checks of `gpucost doctor --format json`
+    Doctor = doctor_schema();
+    /// Estate file, which `--save` writes and `--from` reads
+    Estate = schema_document(
+        "estate", "Estate file of gpucost", "All the input of one audit, as --save records it and \
+         --from reads it; docs/estate.md says how to write one. Only a few keys are required. Amounts \
+         of money are decimal numbers as text.", estate_schema());
+    /// Derivations of figures, with `--format json`
+    Explain = explain_schema();
+    /// Steps of `gpucost fix --format json`
+    Fix = fix_schema();
+    /// Inventory of instances, with `--format json`
+    Inventory = inventory_schema();
+    /// GPU utilization per instance, with `--format json`
+    Metrics = metrics_schema();
+    /// Policy file, gpucost-policy.toml
+    Policy = schema_document(
+        "policy", POLICY_FILE, "What `gpucost check` demands. A rule that is not there demands nothing; \
+         docs/check.md says what each key means.", policy_schema());
+    /// Prices of `gpucost pricing --format json`
+    Pricing = pricing_schema();
+    /// Ages of prices, of `gpucost pricing status --format json`
+    PricingStatus = price_status_schema();
+    /// Summary of `gpucost profile --format json`, also one side of a diff
+    Profile = profile_schema();
+    /// Commitments against on-demand prices, with `--format json`
+    Reserved = reserved_schema();
+    /// Types that workloads could move to, with `--format json`
+    Rightsize = rightsize_schema();
+    /// Settings file, gpucost.toml
+    Settings = schema_document(
+        "settings", "gpucost.toml",
+        "Settings of gpucost; docs/configuration.md says what each key means.", settings_schema());
+    /// Spot net of interruptions, with `--format json`
+    Spot = spot_schema();
+    /// Report of `gpucost check --terraform-plan FILE --format json`
+    TerraformCheck = terraform_schema();
 }
 
 /// Prints a schema, or the name of each with what it describes.

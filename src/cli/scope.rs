@@ -1,9 +1,11 @@
 //! What of an estate is evaluated, and the flags that say so.
 
-use super::args::{EstateArgs, MetricsSource, Resolution, RiskChoice};
+use super::args::{EstateArgs, MetricsSource, Resolution};
 use super::demo::DemoChoice;
-use super::exit::{Outcome, refusal, refused};
-use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter, nearest_names, region_of};
+use super::{Outcome, refusal, refused};
+use crate::domain::{
+    Instance, PurchaseOption, ResourceId, Risk, TagFilter, nearest_names, region_of,
+};
 use crate::report::Invocation;
 use crate::sources::files::Demo;
 use crate::sources::store::Place;
@@ -34,10 +36,7 @@ impl Scope {
         let accounts = args.organization.account.iter().filter(|_| is_recorded);
         Ok(Self {
             accounts: accounts.cloned().collect(),
-            regions: match names {
-                Some(names) => regions(names)?.map(BTreeSet::from_iter),
-                None => None,
-            },
+            regions: names.map(regions).transpose()?.flatten().map(BTreeSet::from_iter),
             tags: [tags("--tag", &args.tag)?, tags("--exclude-tag", &args.exclude_tag)?].concat(),
         })
     }
@@ -199,7 +198,7 @@ fn tags(flag: &str, texts: &[String]) -> Outcome<Vec<TagFilter>> {
 
 /// The flags that led to a report, for the commands that it advises. A report
 /// that is redacted leaves the house: what the user typed is not shown in it.
-pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocation {
+pub(super) fn invocation(args: &EstateArgs, risk: Option<Risk>) -> Invocation {
     let mut scope = Words::new(args.redact);
     let demo = args.demo.map(DemoChoice::demo);
     // Without a name it says the same.
@@ -256,7 +255,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
         quoted.push("--external-id \"$EXTERNAL_ID\"".to_owned());
     }
     let mut audit = Words::new(args.redact);
-    audit.open("--risk", risk.map(name_of));
+    audit.open("--risk", risk.map(|risk| risk.to_string()));
     Invocation { scope: scope.words, audit: audit.words, quoted }
 }
 

@@ -1,9 +1,8 @@
 //! `gpucost setup`: what gpucost takes and provides on an account, a cluster and a shell.
 
-use super::exit::{ExitCode, Failure, Outcome, refusal, refused};
-use super::organization::named_role;
+use super::aws_args::named_role;
 use super::setup_args::{IamArgs, ManArgs, SetupAction};
-use super::{Io, command, metrics, output, schemas};
+use super::{ExitCode, Failure, Io, Outcome, command, metrics, output, refusal, refused, schemas};
 use crate::domain::shown;
 use crate::sources::aws::{Trusted, bill_policy, history_policy, iam_policy, organization_policy};
 use crate::sources::kubernetes;

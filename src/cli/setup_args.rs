@@ -1,8 +1,8 @@
 //! Flags of `gpucost setup`.
 
 use super::args::{EstateArgs, file_place, place};
-use super::choices::flags;
-use super::organization::{external_id, role};
+use super::aws_args::{external_id, role};
+use super::flags;
 use super::schemas::SchemaName;
 use crate::sources::aws::Trusted;
 use crate::sources::store::Place;

@@ -1,21 +1,21 @@
 //! `gpucost share`: who shares which cards.
 
-use super::args::{DocFormat, EstateArgs, RiskChoice, valid};
-use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, refusal};
+use super::args::{DocFormat, EstateArgs, RISKS, names_of};
+use super::known_prices::has_commitments;
 use super::planner_flags::estate_flags;
-use super::planner_offers::has_commitments;
 use super::planning::Planning;
-use super::rightsize::{percent, size_mib};
-use super::{Io, audit, estate, known_prices, output, sampled};
+use super::rightsize::{percent, size_mib, unknown};
+use super::{
+    ExitCode, Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal,
+    sampled,
+};
 use crate::analysis::{
     Audit, AuditedWorkload, FoundTenants, NoTenant, audit as audited, instance_shape, share_tenants,
 };
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
 use crate::domain::{
-    HourlyRate, InstanceShape, PriceBook, PriceKey, ResourceId, counted, nearest_names, shown,
-    with_article,
+    HourlyRate, InstanceShape, PriceBook, PriceKey, ResourceId, Risk, counted, shown, with_article,
 };
 use crate::planners::share::{
     Isolation, MOST_TENANTS, Origin, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
@@ -50,7 +50,7 @@ flags! {
         /// Number of instances that may be lost at once with room left for every tenant
         survive_nodes: u32 = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), default_value_t = 0, help_heading = "Tenants");
         /// Maximum risk level of the plan that the cards are shown beside [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum, conflicts_with_all = ["tenant", "tenants", "processes"]);
+        risk: Option<Risk> = arg(long, value_parser = RISKS, conflicts_with_all = ["tenant", "tenants", "processes"]);
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
         estate: EstateArgs = command(flatten);
@@ -126,8 +126,8 @@ fn tenant(text: &str) -> Result<TypedTenant, String> {
     TypedTenant::of(part(0), part(1), [part(2), part(3), part(4)])
 }
 
-fn class(text: &str) -> Result<Isolation, String> {
-    valid(Isolation::from_name(text), Isolation::NAMES)
+parsers! {
+    fn class(text) -> Isolation = Isolation::from_name(text), names_of(Isolation::NAMES);
 }
 
 /// Bytes of a file of tenants: several times those of as many as are packed at once.
@@ -183,7 +183,7 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Outcome {
     let seen = request.seen.as_ref();
     let workloads = seen.map_or_else(Vec::new, |(machines, audit, _)| machines.workloads(audit));
     let answer = share_answer(&plan?, &request.skipped, &workloads);
-    let code = planning.print(&answer, seen_on, request.now, io)?;
+    let code = planning.print(&answer, None, (seen_on, request.now), io)?;
     if let Some((_, audit, instances)) = seen {
         return Ok(output::close("analyzed", (*instances, 0), &audit.gaps, &args.estate, io));
     }
@@ -198,7 +198,7 @@ fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Sha
     if let (true, Some(path)) = (tenants.is_empty() && !skipped.is_empty(), &args.processes) {
         return Err(none_found(&shown(path), &skipped));
     }
-    let region = known_prices::one_region(args.estate.aws.region.as_deref(), settings, io)?;
+    let region = known_prices::region(args.estate.aws.region.as_deref(), settings, io)?;
     let prices = known_prices::book(args.estate.offline, settings, io)?;
     known_prices::check_region(&region, &Prices::new(&prices, &settings.policy.discount_percent))?;
     Ok(ShareRequest {
@@ -215,7 +215,7 @@ fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Sha
 
 fn of_estate(args: &ShareArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<ShareRequest> {
     let accepted = audit::risk(args.risk, settings, io)?;
-    let estate = estate::estate(&args.estate, settings, io)?;
+    let estate = estate::read(&args.estate, settings, io)?;
     let measured = share_tenants(&estate, &settings.policy, args.class);
     let (shape, region) = target(args, &estate, &measured)?;
     let (tenants, skipped, machines) = of_same_card(measured, &shape, &region);
@@ -257,8 +257,7 @@ fn smaller_types(on: &SharedOn, key: &PriceKey, prices: &Prices<'_>) -> Vec<Smal
 fn known(name: &str) -> Outcome<InstanceShape> {
     shape(&name.to_ascii_lowercase()).cloned().ok_or_else(|| {
         let known = shapes().filter(|shape| shape.gpu.is_some());
-        let known = known.map(|shape| shape.instance_type.as_str());
-        known_prices::not_in_the_catalog("instance type", name, &nearest_names(name, known))
+        unknown("instance type", name, known.map(|shape| shape.instance_type.as_str()))
     })
 }
 
@@ -367,21 +366,20 @@ fn none_found(place: &str, skipped: &[NoTenant]) -> Failure {
     )
 }
 
+/// Tenants, and what is none.
+type Tenants = (Vec<ShareTenant>, Vec<NoTenant>);
+
 /// The tenants of flags and files, and what of a profile is none.
-fn tenants(
-    args: &ShareArgs,
-    settings: &SettingsFile,
-) -> Outcome<(Vec<ShareTenant>, Vec<NoTenant>)> {
+fn tenants(args: &ShareArgs, settings: &SettingsFile) -> Outcome<Tenants> {
     let typed = args.tenant.iter().cloned().map(|tenant| tenant.tenant(args.class, "--tenant"));
     let mut tenants: Vec<ShareTenant> = typed.collect();
     if let Some(path) = &args.tenants {
         let rows = file_of_tenants(path)?.into_iter();
         tenants.extend(rows.map(|tenant| tenant.tenant(args.class, "--tenants")));
     }
-    let mut skipped = Vec::new();
-    if let Some(path) = &args.processes {
-        processes(path, args, settings, (&mut tenants, &mut skipped))?;
-    }
+    let Some(path) = &args.processes else { return Ok((tenants, Vec::new())) };
+    let (sampled, skipped) = processes(path, args, settings)?;
+    tenants.extend(sampled);
     Ok((tenants, skipped))
 }
 
@@ -440,12 +438,7 @@ fn file_of_tenants(path: &Path) -> Outcome<Vec<TypedTenant>> {
 
 /// The processes of a run, each with the 99th percentile of its GPU as its peak: what
 /// processes of one GPU compute is not measured separately, so that it is a bound for each of them.
-fn processes(
-    path: &Path,
-    args: &ShareArgs,
-    settings: &SettingsFile,
-    (tenants, skipped): (&mut Vec<ShareTenant>, &mut Vec<NoTenant>),
-) -> Outcome<()> {
+fn processes(path: &Path, args: &ShareArgs, settings: &SettingsFile) -> Outcome<Tenants> {
     let profile = sampled::profile_of(path, settings)?;
     let mut gpus_of: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
     for gpu in &profile.gpus {
@@ -453,6 +446,7 @@ fn processes(
             gpus_of.entry(process.pid).or_default().insert(gpu.identity.index);
         }
     }
+    let (mut tenants, mut skipped) = (Vec::new(), Vec::new());
     let mut skip = |name: String, reason: &str| {
         skipped.push(NoTenant { name, reason: reason.to_owned() });
     };
@@ -488,7 +482,7 @@ fn processes(
             (Some(_), false) => {}
         }
     }
-    Ok(())
+    Ok((tenants, skipped))
 }
 
 #[cfg(test)]

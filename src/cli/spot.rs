@@ -1,12 +1,10 @@
 //! `gpucost spot`.
 
-use super::args::{DocFormat, EstateArgs, RiskChoice, kind, time};
-use super::choices::flags;
-use super::exit::{ExitCode, Outcome, refusal};
+use super::args::{DocFormat, EstateArgs, RISKS, kind, time};
 use super::planner_flags::estate_flags;
 use super::planning::Planning;
 use super::view_args::LimitArgs;
-use super::{Io, audit, estate, known_prices, output};
+use super::{ExitCode, Io, Outcome, audit, estate, flags, known_prices, output, refusal};
 use crate::analysis::{SpotJob, assess_fleet, assess_type, audit as audited, planned_spot};
 use crate::domain::{Risk, WorkloadKind};
 use crate::report::{spot_fleet_doc, spot_type_doc};
@@ -46,7 +44,7 @@ flags! {
         /// Time between checkpoints, with `--type` or `--today`; `auto` for the optimal interval
         checkpoint_interval: Interval = arg(long, value_name = "TIME|auto", value_parser = interval, default_value = "auto");
         /// Maximum accepted risk level [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum);
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
         limits: LimitArgs = command(flatten);
@@ -56,10 +54,9 @@ flags! {
 
 pub(super) fn run(args: &SpotArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
-    let accepted = audit::risk(args.risk, &planning.settings, io)?;
     match &args.instance_type {
-        Some(name) => one_type(name, args, &planning, accepted, io),
-        None => fleet(args, &planning, accepted, io),
+        Some(name) => one_type(name, args, &planning, io),
+        None => fleet(args, &planning, io),
     }
 }
 
@@ -71,14 +68,9 @@ fn checkpointing(args: &SpotArgs) -> Checkpointing {
     }
 }
 
-fn one_type(
-    name: &str,
-    args: &SpotArgs,
-    planning: &Planning<'_>,
-    accepted: Risk,
-    io: &mut Io<'_>,
-) -> Outcome {
+fn one_type(name: &str, args: &SpotArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
+    let accepted = audit::risk(args.risk, settings, io)?;
     let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let region = args.estate.aws.region.as_ref();
@@ -94,27 +86,24 @@ fn one_type(
         accepted,
     };
     let assessment = assess_type(&key, job, &prices, &settings.policy);
-    planning.print(&spot_type_doc(&assessment), assessment.seen_on().min(), io.now, io)?;
+    planning.print(&spot_type_doc(&assessment), None, (assessment.seen_on().min(), io.now), io)?;
     if assessment.figures.is_none() {
         let reason = assessment.eligibility.err().unwrap_or_default();
-        output::complain(
-            &reason,
-            "`gpucost pricing TYPE --region all` shows the regions with a price",
-            io,
-        );
-        return Ok(ExitCode::Nothing);
+        let hint = "`gpucost pricing TYPE --region all` shows the regions with a price";
+        return Ok(output::complain(&reason, hint, ExitCode::Nothing, io));
     }
     Ok(ExitCode::Done)
 }
 
-fn fleet(args: &SpotArgs, planning: &Planning<'_>, accepted: Risk, io: &mut Io<'_>) -> Outcome {
+fn fleet(args: &SpotArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
+    let accepted = audit::risk(args.risk, &planning.settings, io)?;
     planning.check_rows(|format| args.limits.refuse(format))?;
     let checkpointing = checkpointing(args);
     if !args.today && checkpointing != Checkpointing::default() {
         return Err(refusal!("the plan of an audit assumes its own checkpoints";
             "pass `--today` to evaluate today's fleet with yours, or `--type`"));
     }
-    let estate = estate::estate(&args.estate, &planning.settings, io)?;
+    let estate = estate::read(&args.estate, &planning.settings, io)?;
     let policy = &planning.settings.policy;
     let fleet = if args.today {
         assess_fleet(&estate, policy, accepted, checkpointing)
@@ -122,7 +111,7 @@ fn fleet(args: &SpotArgs, planning: &Planning<'_>, accepted: Risk, io: &mut Io<'
         planned_spot(&audited(&estate, policy, accepted), &estate, policy)
     };
     let priced = (fleet.oldest_seen_on(), estate.window.end);
-    planning.print_rows(&spot_fleet_doc(&fleet), args.limits.most(), priced, io)?;
+    planning.print(&spot_fleet_doc(&fleet), args.limits.most(), priced, io)?;
     let instances = fleet.assessments.iter().map(|row| row.instances).sum();
     Ok(output::close("analyzed", (instances, 0), &fleet.gaps, &args.estate, io))
 }

@@ -3,8 +3,7 @@
 //! no key is read into anything that is shown.
 
 use super::doctor::DRIVER_NODE;
-use super::exit::Outcome;
-use super::{Io, kubernetes, last_run, output};
+use super::{Io, Outcome, cache, kubernetes, output};
 use crate::domain::{counted, safe, shell_word, shown};
 use crate::report::text::fit;
 use std::collections::BTreeSet;
@@ -178,7 +177,7 @@ fn recorded(start: &mut Start, io: &Io<'_>) {
         start.find("Estate", format!("{shown} in this directory"));
         start.propose(from(name), "the recorded estate, offline");
     }
-    let last = last_run::path(io).filter(|path| path.is_file());
+    let last = cache::path(cache::LAST_ESTATE, io).filter(|path| path.is_file());
     if let Some(path) = last.as_ref().and_then(|path| path.to_str()) {
         start.find("Last audit", safe(path));
         if here.is_none() {

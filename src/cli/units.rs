@@ -1,8 +1,7 @@
 //! `--units`: how much work workloads and training jobs did, and what each unit costs.
 
 use super::args::OutputArgs;
-use super::exit::{Failure, Outcome, hinted};
-use super::output;
+use super::{Failure, Outcome, hinted, output};
 use crate::analysis::{Audit, UnitError, unit_costs};
 use crate::domain::{Policy, WorkUnits};
 use crate::sources::files::read_units;

@@ -1,11 +1,10 @@
 //! The place that `--history` names, for audits that read it and add to it, and that of
 //! `--rollups`, which is read alone.
 
-use super::Io;
 use super::args::{EstateArgs, OutputArgs, Resolution};
-use super::exit::{ExitCode, Failure, Outcome, is_full, refusal};
 use super::output::say;
-use crate::domain::{Window, counted, safe, shell_word};
+use super::{ExitCode, Failure, Io, Outcome, is_full, refusal};
+use crate::domain::{counted, safe, shell_word};
 use crate::gather::GatherOptions;
 use crate::sources::SourceError;
 use crate::sources::aws::AwsOptions;
@@ -18,16 +17,12 @@ use jiff::civil::Date;
 /// Problems that are named one by one.
 pub(super) const MOST_NAMED: usize = 3;
 
-/// The place that is named, if metrics are read, with the first and the last day of the window.
+/// The place that is named, if metrics are read.
 ///
 /// # Errors
 /// When other flags ask for what a history does not keep.
-pub(super) fn wanted<'a>(
-    args: &'a EstateArgs,
-    options: &GatherOptions,
-    servers: usize,
-) -> Outcome<Option<(&'a Place, (Date, Date))>> {
-    let Some(place) = args.history.as_ref().filter(|_| options.metrics) else { return Ok(None) };
+pub(super) fn wanted(args: &EstateArgs, metrics: bool, servers: usize) -> Outcome<Option<&Place>> {
+    let Some(place) = args.history.as_ref().filter(|_| metrics) else { return Ok(None) };
     if args.resolution == Resolution::Auto {
         return Err(refusal!(
             "`--history` keeps every period, which `--resolution auto` does not read";
@@ -38,9 +33,7 @@ pub(super) fn wanted<'a>(
             "omit `--prometheus-url` and GPUCOST_PROMETHEUS_URL, or use `--metrics-source \
              cloudwatch`"));
     }
-    let start = options.as_of.checked_sub(options.lookback);
-    let days = (date_of(start.unwrap_or(Timestamp::MIN)), date_of(options.as_of));
-    Ok(Some((place, days)))
+    Ok(Some(place))
 }
 
 /// The place of roll-ups that is named, if metrics are read.
@@ -50,10 +43,9 @@ pub(super) fn wanted<'a>(
 pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Outcome<Option<&Place>> {
     let Some(place) = args.rollups.as_ref().filter(|_| metrics) else { return Ok(None) };
     if args.resolution == Resolution::Auto {
-        return Err(
-            refusal!("`--rollups` has every period, which `--resolution auto` does not read";
-            "use `--resolution full`"),
-        );
+        return Err(refusal!(
+            "`--rollups` has every period, which `--resolution auto` does not read";
+            "use `--resolution full`"));
     }
     if let Place::Folder(folder) = place
         && !folder.is_dir()
@@ -64,16 +56,10 @@ pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Outcome<Option<&Place
     Ok(Some(place))
 }
 
-/// Opens roll-ups of the days of a window.
-///
-/// # Errors
-/// When they cannot be reached or listed.
-pub(super) async fn open_rollups(
-    place: &Place,
-    access: &BucketAccess,
-    (window, now): (Window, Timestamp),
-) -> Result<History, HistoryError> {
-    History::open_to_read(place, access, (date_of(window.start), date_of(window.end)), now).await
+/// The first and the last day of the window that options ask for.
+pub(super) fn days(options: &GatherOptions) -> (Date, Date) {
+    let start = options.as_of.checked_sub(options.lookback);
+    (date_of(start.unwrap_or(Timestamp::MIN)), date_of(options.as_of))
 }
 
 /// How AWS is reached for a bucket: as for everything else, unless S3 has an endpoint of its
@@ -88,23 +74,23 @@ pub(super) fn bucket_access(aws: &AwsOptions, io: &Io<'_>) -> BucketAccess {
 
 /// What it means that a place cannot be used.
 pub(super) fn unopened(error: HistoryError) -> Failure {
-    let cause = error.why.get_ref();
-    if let Some(cause) = cause.and_then(|cause| cause.downcast_ref::<SourceError>()) {
-        let hint = cause.hint();
-        return Failure::unexpected(error).with_hint(hint);
-    }
-    if let Some(url) = error.bucket_url() {
-        let hint = format!(
-            "check the name of the bucket; `gpucost setup iam --history {}` prints the \
-             permissions that it takes",
+    let cause = error.why.get_ref().and_then(|cause| cause.downcast_ref::<SourceError>());
+    let hint = match (cause, error.bucket_url()) {
+        (Some(cause), _) => cause.hint(),
+        (None, Some(url)) => format!(
+            "check the name of the bucket; `gpucost setup iam --history {}` prints the permissions \
+             that it takes",
             shell_word(url)
-        );
-        return Failure::unexpected(error).with_hint(hint);
-    }
-    if is_full(&error.why) {
-        return Failure::unexpected(error).with_hint("free space there, or use another directory");
-    }
-    Failure::new(ExitCode::Input, error).with_hint("use a directory that can be created and listed")
+        ),
+        (None, None) if is_full(&error.why) => {
+            "free space there, or use another directory".to_owned()
+        }
+        (None, None) => {
+            let hint = "use a directory that can be created and listed";
+            return Failure::new(ExitCode::Input, error).with_hint(hint);
+        }
+    };
+    Failure::unexpected(error).with_hint(hint)
 }
 
 /// What could not be read or written. The report does not depend on it: such days were read

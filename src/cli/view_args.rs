@@ -1,8 +1,7 @@
 //! Flags that say which rows of tables are shown, and in which order.
 
-use super::choices::{choices, flags};
-use super::exit::{Failure, Outcome, did_you_mean, refusal};
-use super::numbers::not_negative;
+use super::choices::not_negative;
+use super::{Outcome, choices, did_you_mean, flags, refusal};
 use crate::domain::safe;
 use crate::report::{RowFacts, SortKey, View, class_names};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -22,25 +21,7 @@ flags! {
         /// Every row of each list, and each member of a group
         all: bool = arg(long, overrides_with = "limit", help_heading = "Rows of the tables");
     }
-}
 
-impl LimitArgs {
-    /// Most rows; `None` for as many as are usual for a list.
-    pub(super) fn most(&self) -> Option<usize> {
-        if self.all { Some(usize::MAX) } else { self.limit }
-    }
-
-    /// Fails where one is given for a format that is complete by contract.
-    pub(super) fn refuse(&self, format: &str) -> Outcome<()> {
-        refuse(&self.given(), format)
-    }
-
-    fn given(&self) -> [(&'static str, bool); 2] {
-        [("--all", self.all), ("--limit", self.limit.is_some())]
-    }
-}
-
-flags! {
     /// Which rows of any list are shown.
     pub(super) struct RowArgs {
         limits: LimitArgs = command(flatten);
@@ -62,6 +43,22 @@ flags! {
     }
 }
 
+impl LimitArgs {
+    /// Most rows; `None` for as many as are usual for a list.
+    pub(super) fn most(&self) -> Option<usize> {
+        if self.all { Some(usize::MAX) } else { self.limit }
+    }
+
+    /// Fails where one is given for a format that is complete by contract.
+    pub(super) fn refuse(&self, format: &str) -> Outcome<()> {
+        refuse(&self.given(), format)
+    }
+
+    fn given(&self) -> [(&'static str, bool); 2] {
+        [("--all", self.all), ("--limit", self.limit.is_some())]
+    }
+}
+
 choices! {
     pub(super) INVENTORY_KEYS: SortKey {
         "cost" = Cost, "Price per hour, most expensive first";
@@ -79,7 +76,12 @@ pub(super) struct ViewFlags<'a> {
     pub sort: Option<SortKey>,
 }
 
-impl ViewFlags<'_> {
+impl<'a> ViewFlags<'a> {
+    /// Those of workloads.
+    pub(super) fn of(rows: &'a RowArgs, verdicts: &'a VerdictArgs, types: &'a [String]) -> Self {
+        Self { rows, verdicts: Some(verdicts), types, sort: None }
+    }
+
     /// What is asked of the rows.
     pub(super) fn view(&self) -> View {
         let verdicts = self.verdicts;
@@ -130,12 +132,9 @@ pub(super) fn check_known(view: &View, rows: &[RowFacts]) -> Outcome<()> {
         "--team" => "no team",
         _ => "no name, ID or instance",
     };
-    let failure = Failure::input(format!(
-        "{what} in scope fits `{} {}`",
-        unknown.flag,
-        safe(&unknown.pattern)
-    ));
+    let (flag, pattern) = (unknown.flag, safe(&unknown.pattern));
     let nearest: Vec<String> = unknown.nearest.iter().map(|name| safe(name)).collect();
     let otherwise = "leave the flag out to list everything; `*` stands for anything";
-    Err(failure.with_hint(did_you_mean(&nearest, otherwise)))
+    let hint = did_you_mean(&nearest, otherwise);
+    Err(refusal!("{what} in scope fits `{flag} {pattern}`"; "{hint}"))
 }

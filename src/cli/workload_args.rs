@@ -1,9 +1,7 @@
 //! A workload of a recorded estate, for planners that read no cloud.
 
-use super::choices::flags;
 use super::demo::DemoChoice;
-use super::estate;
-use super::exit::{Failure, Outcome, hinted, refusal};
+use super::{Failure, Outcome, estate, flags, hinted, refusal};
 use crate::analysis::{NotMeasured, RunningWorkload, audit, running_workload};
 use crate::config::SettingsFile;
 use crate::domain::{PriceBook, Risk, shell_word};

@@ -158,7 +158,7 @@ fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
 fn every_variable_is_in_the_page() {
     let text = page("configuration.md");
     let sources = [
-        "estate.rs", "audit.rs", "check.rs", "history/digest.rs", "price_cache.rs", "pricing.rs",
+        "estate.rs", "audit.rs", "check.rs", "history/digest.rs", "cache.rs", "pricing.rs",
         "prometheus.rs",
     ];
     let known: BTreeSet<String> = sources

@@ -1,10 +1,9 @@
 //! An AWS account: who asks, which regions answer, which actions are allowed, and whether
 //! the agent's metrics are there.
 
-use super::failed::failed;
+use super::servers::failed;
 use crate::cli::args::{EstateArgs, MetricsSource};
-use crate::cli::exit::Outcome;
-use crate::cli::{Io, estate};
+use crate::cli::{Io, Outcome, estate};
 use crate::config::SettingsFile;
 use crate::domain::GapSubject;
 use crate::report::{Check, CheckArea, CheckStatus};

@@ -2,9 +2,8 @@
 
 use crate::catalog::bundled_origins;
 use crate::cli::args::EstateArgs;
-use crate::cli::exit::Outcome;
 use crate::cli::price_age::PriceAge;
-use crate::cli::{Io, estate, price_cache};
+use crate::cli::{Io, Outcome, cache, estate};
 use crate::config::SettingsFile;
 use crate::domain::{counted, partition, safe, shell_word};
 use crate::report::{Check, CheckArea, CheckStatus};
@@ -42,7 +41,7 @@ pub(super) fn host() -> Check {
 pub(super) fn prices(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Check> {
     let area = CheckArea::Prices;
     let refresh = "run `gpucost pricing refresh`; without an account, add `--public`";
-    let path = price_cache::path(io).filter(|_| !args.offline);
+    let path = cache::path(cache::PRICES, io).filter(|_| !args.offline);
     let (name, oldest) = match path.as_deref().map_or(Ok(None), read_price_cache) {
         Err(error) => {
             let said = safe(&error.to_string());

@@ -1,8 +1,6 @@
 //! `gpucost doctor`: what the audit with the same flags rests on, each thing asked for once.
 
 mod cloud;
-mod cluster;
-mod failed;
 mod here;
 mod servers;
 
@@ -11,9 +9,10 @@ pub(super) use here::DRIVER_NODE;
 use super::args::{DocFormat, EstateArgs, MetricsSource};
 use super::choices::flags;
 use super::exit::{ExitCode, Outcome, refusal};
-use super::{Io, audit, documents, estate, live, output, usage_history};
+use super::{Io, audit, estate, live, output, usage_history};
 use crate::report::{Check, CheckArea, CheckStatus, doctor_doc};
 use crate::sources::aws::Notice;
+use servers::{ClusterProbe, ServerProbe, not_asked};
 
 flags! {
     /// `gpucost doctor`.
@@ -26,13 +25,12 @@ flags! {
 
 pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Outcome {
     refuse_recorded(&args.estate)?;
-    let settings = estate::settings(&args.estate.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
+    let (settings, format) = audit::settings(args.format, &args.estate.out, io)?;
     let asked = &args.estate;
     let account = cloud::AccountProbe::of(asked, &settings, io)?;
-    let servers = servers::ServerProbe::of(asked, &settings, io)?;
-    let cluster = cluster::ClusterProbe::of(&asked.kubernetes, io)?;
-    let without_cluster = cluster::not_asked(io);
+    let servers = ServerProbe::of(asked, &settings, io)?;
+    let cluster = ClusterProbe::of(&asked.kubernetes, io)?;
+    let without_cluster = not_asked(io);
     let aws = estate::aws_options(&asked.aws, &settings, io);
     let access = usage_history::bucket_access(&aws, io);
     let now = io.now;
@@ -68,7 +66,7 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Outcome {
     if asked.redact {
         redact(&mut checks);
     }
-    documents::print_rows(&doctor_doc(&checks), format, Some(usize::MAX), &asked.out, io)?;
+    output::print_rows(&doctor_doc(&checks), format, Some(usize::MAX), &asked.out, io)?;
     Ok(close(&checks, asked.strict, io))
 }
 
@@ -135,17 +133,16 @@ fn close(checks: &[Check], is_strict: bool, io: &mut Io<'_>) -> ExitCode {
     if checks.iter().filter(counts).count() == 0 {
         return ExitCode::Done;
     }
-    let (error, code) = if is_lost(CheckArea::Credentials) {
-        ("the AWS account cannot be read", ExitCode::Unexpected)
-    } else if is_lost(CheckArea::Regions) {
-        ("no region can be read", ExitCode::Unexpected)
-    } else if is_lost(CheckArea::Kubernetes) {
-        ("the cluster cannot be read", ExitCode::Unexpected)
-    } else {
-        ("an audit would be incomplete", ExitCode::Incomplete)
+    let areas = [
+        (CheckArea::Credentials, "the AWS account cannot be read"),
+        (CheckArea::Regions, "no region can be read"),
+        (CheckArea::Kubernetes, "the cluster cannot be read"),
+    ];
+    let (error, code) = match areas.into_iter().find(|(area, _)| is_lost(*area)) {
+        Some((_, error)) => (error, ExitCode::Unexpected),
+        None => ("an audit would be incomplete", ExitCode::Incomplete),
     };
-    output::complain(error, "each check that is not ok has its fix", io);
-    code
+    output::complain(error, "each check that is not ok has its fix", code, io)
 }
 
 #[cfg(test)]

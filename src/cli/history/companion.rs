@@ -1,9 +1,7 @@
 //! `gpucost-engine`, which does what needs an SQL engine. It is built and installed apart, and
 //! found on the path.
 
-use crate::cli::Io;
-use crate::cli::choices::flags;
-use crate::cli::exit::{ExitCode, Failure, Outcome, refusal};
+use crate::cli::{ExitCode, Failure, Io, Outcome, flags, refusal};
 use crate::domain::{safe, shown};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

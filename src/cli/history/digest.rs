@@ -4,9 +4,11 @@ use super::places::{flag, incomplete, read_recorded};
 use super::trend::public_price;
 use crate::cli::args::{DocFormat, OutputArgs, doc_formats, place};
 use crate::cli::aws_args::BucketArgs;
-use crate::cli::choices::flags;
-use crate::cli::exit::{ExitCode, Failure, Outcome, hint, refusal, refused};
-use crate::cli::{Io, audit, documents, estate, known_prices, live, output};
+use crate::cli::choices::Choices;
+use crate::cli::{
+    ExitCode, Failure, Io, Outcome, audit, estate, flags, hint, known_prices, live, output,
+    parsers, refusal, refused,
+};
 use crate::config::parse_duration;
 use crate::domain::counted;
 use crate::report::{digest_answer, doc_json, doc_slack};
@@ -14,7 +16,7 @@ use crate::sources::aws::Notice;
 use crate::sources::store::Place;
 use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
 use crate::trend::{Digest, Kept, NoDigest, Since};
-use clap::{ValueEnum, ValueHint};
+use clap::ValueHint;
 
 flags! {
     /// `gpucost history digest`.
@@ -24,7 +26,7 @@ flags! {
         /// Directory, or s3://BUCKET/PREFIX, that stores the audits [default: `history`]
         history: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
         /// Send it to the webhook whose URL is in GPUCOST_SLACK_WEBHOOK_URL or GPUCOST_WEBHOOK_URL
-        send: Option<Receiver> = arg(long, value_enum, value_name = "WHERE", conflicts_with = "format");
+        send: Option<Receiver> = arg(long, value_parser = RECEIVERS, value_name = "WHERE", conflicts_with = "format");
         /// Print exactly what would be sent, and send nothing
         dry_run: bool = arg(long, requires = "send");
         /// Use bundled prices only
@@ -36,13 +38,22 @@ flags! {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Receiver {
-    /// An incoming webhook of Slack, with Block Kit
-    Slack,
-    /// Any other receiver, with the JSON of `--format json`
-    Webhook,
-}
+/// What is sent, and the variable with the URL that it is sent to: not on the command line, which
+/// other users can read.
+type Receiver = (DigestFormat, &'static str);
+
+const RECEIVERS: Choices<Receiver> = Choices(&[
+    (
+        "slack",
+        "An incoming webhook of Slack, with Block Kit",
+        (DigestFormat::Slack, "GPUCOST_SLACK_WEBHOOK_URL"),
+    ),
+    (
+        "webhook",
+        "Any other receiver, with the JSON of `--format json`",
+        (DigestFormat::Doc(DocFormat::Json), "GPUCOST_WEBHOOK_URL"),
+    ),
+]);
 
 doc_formats! {
     /// The formats of every document, and that of a channel.
@@ -51,35 +62,24 @@ doc_formats! {
     }
 }
 
-/// How long ago the earlier audit was.
-fn since(text: &str) -> Result<Since, String> {
-    const HOURS: i64 = 24;
-    if text == "last" {
-        return Ok(Since::Last);
-    }
-    if let Ok(day) = text.parse() {
-        return Ok(Since::Day(day));
-    }
-    let days = parse_duration(text).map(|time| time.as_hours() / HOURS);
-    let days = days.ok().filter(|days| *days > 0);
-    days.map(Since::Days)
-        .ok_or_else(|| "expected `last`, days such as 7d, or a date such as 2026-10-01".to_owned())
+parsers! {
+    /// How long ago the earlier audit was.
+    fn since(text) -> Since = match (text, text.parse()) {
+        ("last", _) => Some(Since::Last),
+        (_, Ok(day)) => Some(Since::Day(day)),
+        _ => parse_duration(text).ok().map(|time| time.as_hours() / 24).filter(|days| *days > 0).map(Since::Days),
+    }, "expected `last`, days such as 7d, or a date such as 2026-10-01";
 }
-
-/// Where the URL of a webhook is: not on the command line, which other users can read.
-const SLACK_URL: &str = "GPUCOST_SLACK_WEBHOOK_URL";
-const WEBHOOK_URL: &str = "GPUCOST_WEBHOOK_URL";
 
 pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
     // Before anything is read: a URL that is missing is missing in the end, too.
     let receiver = match args.send {
-        Some(receiver) if !args.dry_run => Some(webhook(receiver, io)?),
+        Some((_, variable)) if !args.dry_run => Some(webhook(variable, io)?),
         _ => None,
     };
     let format = match args.send {
-        Some(Receiver::Slack) => DigestFormat::Slack,
-        Some(Receiver::Webhook) => DigestFormat::Doc(DocFormat::Json),
+        Some((format, _)) => format,
         None => audit::format(args.format, &settings, io)?,
     };
     let aws = args.bucket.options(&settings, io);
@@ -91,7 +91,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Outcome {
     let digest = Digest::of(kept, args.since, &today, io.now).map_err(nothing)?;
     let answer = digest_answer(&digest, &flag(args.history.as_ref()));
     if let (None, DigestFormat::Doc(format)) = (&receiver, format) {
-        documents::print_rows(&answer, format, None, &args.out, io)?;
+        output::print_rows(&answer, format, None, &args.out, io)?;
     } else {
         let text = match format {
             DigestFormat::Slack => doc_slack(&answer),
@@ -120,12 +120,8 @@ fn nothing(why: NoDigest) -> Failure {
     }
 }
 
-/// The webhook whose URL is in the environment.
-fn webhook(receiver: Receiver, io: &Io<'_>) -> Outcome<Webhook> {
-    let name = match receiver {
-        Receiver::Slack => SLACK_URL,
-        Receiver::Webhook => WEBHOOK_URL,
-    };
+/// The webhook whose URL is in a variable of the environment.
+fn webhook(name: &str, io: &Io<'_>) -> Outcome<Webhook> {
     let url = io.variable(name).ok_or_else(refused!("{name} has no URL to send to";
         "set {name} in the environment; `--dry-run` prints what would be sent"))?;
     Webhook::new(url, WebhookOptions::default())

@@ -2,10 +2,8 @@
 
 use crate::cli::args::{OutputArgs, place};
 use crate::cli::aws_args::BucketArgs;
-use crate::cli::choices::flags;
-use crate::cli::exit::{ExitCode, Failure, Outcome, refusal};
 use crate::cli::usage_history::{bucket_access, unopened};
-use crate::cli::{Io, estate, live, output};
+use crate::cli::{ExitCode, Failure, Io, Outcome, estate, flags, live, output, refusal};
 use crate::domain::counted;
 use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Imported, import_rollups};

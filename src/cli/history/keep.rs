@@ -3,8 +3,7 @@
 use super::places::Opening;
 use crate::analysis::{Audit, DayFacts, StoredAudit};
 use crate::cli::args::{EstateArgs, OutputArgs};
-use crate::cli::exit::{Outcome, refusal};
-use crate::cli::{Io, estate};
+use crate::cli::{Io, Outcome, estate, refusal};
 use crate::config::SettingsFile;
 use crate::domain::{Policy, latest_believed};
 use crate::report::kept_run_text;

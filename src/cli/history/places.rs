@@ -2,9 +2,8 @@
 //! add them up.
 
 use crate::cli::args::OutputArgs;
-use crate::cli::exit::{ExitCode, Failure, Outcome, refusal};
 use crate::cli::usage_history::MOST_NAMED;
-use crate::cli::{Io, live, output, usage_history};
+use crate::cli::{ExitCode, Failure, Io, Outcome, live, output, refusal, usage_history};
 use crate::domain::{latest_believed, safe, shell_word};
 use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{HistoryError, Recorded, Records};
@@ -47,8 +46,8 @@ pub(in crate::cli) fn incomplete(named: Option<&Place>, io: &mut Io<'_>) -> Exit
     let place = named.map_or(String::new(), |place| format!(" {}", shell_word(&place.word())));
     let hint =
         format!("`gpucost history verify{place}` names them; their days count as not recorded");
-    output::complain("incomplete: files of the history cannot be used", &hint, io);
-    ExitCode::Incomplete
+    let error = "incomplete: files of the history cannot be used";
+    output::complain(error, &hint, ExitCode::Incomplete, io)
 }
 
 /// The directory without a name.

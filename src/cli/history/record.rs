@@ -2,10 +2,9 @@
 
 use super::keep::Keeping;
 use crate::analysis::audit_once;
-use crate::cli::args::{EstateArgs, RiskChoice, place};
-use crate::cli::choices::flags;
-use crate::cli::exit::Outcome;
-use crate::cli::{Io, audit, estate, output};
+use crate::cli::args::{EstateArgs, RISKS, place};
+use crate::cli::{Io, Outcome, audit, estate, flags, output};
+use crate::domain::Risk;
 use crate::sources::store::Place;
 use clap::ValueHint;
 
@@ -16,14 +15,14 @@ flags! {
         place: Option<Place> = arg(value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
         estate: EstateArgs = command(flatten);
         /// Maximum risk level of the plan [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum);
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
     }
 }
 
 pub(super) fn run(args: &RecordArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
-    let estate = estate::estate(&args.estate, &settings, io)?;
+    let estate = estate::read(&args.estate, &settings, io)?;
     let keeping = Keeping::of(args.place.as_ref(), &estate, (&args.estate, &settings), io)?;
     let audited = audit_once(estate, &settings.policy, accepted);
     let text = keeping.keep(&audited, &settings.policy, &args.estate.out, io)?;

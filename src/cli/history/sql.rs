@@ -1,9 +1,7 @@
 //! `gpucost history sql`: statements for archives of any size, on an engine.
 
-use crate::cli::args::{OutputArgs, valid};
-use crate::cli::choices::{choices, flags};
-use crate::cli::exit::{ExitCode, Failure, Outcome, refusal};
-use crate::cli::{Io, output};
+use crate::cli::args::{OutputArgs, names_of};
+use crate::cli::{ExitCode, Failure, Io, Outcome, choices, flags, output, refusal};
 use crate::domain::{SeriesSource, safe};
 use crate::report::archive_sql::{
     BillFormat, BillLines, Dialect, Key, Measure, PointColumns, Points, Table, TimeUnit,
@@ -60,9 +58,9 @@ flags! {
         /// Count one of several points of a series with the same time
         distinct: bool = arg(long, conflicts_with = "bill");
         /// Who measured, as a history names it
-        measured_by: SeriesSource = arg(long, value_name = "SOURCE", value_parser = |text: &str| valid(SeriesSource::from_name(text), SeriesSource::NAMES), default_value = "prometheus", conflicts_with = "bill");
+        measured_by: SeriesSource = arg(long, value_name = "SOURCE", value_parser = |text: &str| SeriesSource::from_name(text).ok_or_else(|| names_of(SeriesSource::NAMES)), default_value = "prometheus", conflicts_with = "bill");
         /// Print only the statements of these tables
-        only: Vec<Table> = arg(long, value_name = "TABLE[,TABLE…]", value_parser = |text: &str| valid(Table::from_name(text), &Table::ALL.map(Table::name)), value_delimiter = ',', conflicts_with = "bill");
+        only: Vec<Table> = arg(long, value_name = "TABLE[,TABLE…]", value_parser = |text: &str| Table::from_name(text).ok_or_else(|| names_of(&Table::ALL.map(Table::name))), value_delimiter = ',', conflicts_with = "bill");
         /// Copy each result to files in this directory, for `history import`
         copy_to: Option<String> = arg(long, value_name = "DIR", conflicts_with = "bill");
         /// Read a bill of this format instead of points
@@ -120,10 +118,9 @@ pub(super) fn run(args: &SqlArgs, io: &mut Io<'_>) -> Outcome {
 fn copies(args: &SqlArgs) -> Outcome<Option<&str>> {
     let Some(folder) = args.copy_to.as_deref() else { return Ok(None) };
     if args.dialect != Dialect::DuckDb {
-        return Err(
-            refusal!("`--copy-to` is for DuckDB: other engines write files by other means";
-            "docs/scale.md says what the files of other engines must be"),
-        );
+        let error = "`--copy-to` is for DuckDB: other engines write files by other means";
+        return Err(refusal!("{error}";
+            "docs/scale.md says what the files of other engines must be"));
     }
     if folder.is_empty() {
         return Err(refusal!("`--copy-to` has no name"; "for example: `--copy-to tables`"));

@@ -4,9 +4,11 @@ use super::places::{flag, incomplete, read_recorded};
 use crate::catalog::bundled_quote;
 use crate::cli::args::{DocFormat, OutputArgs, not_negative, place};
 use crate::cli::aws_args::BucketArgs;
-use crate::cli::choices::{choices, flags};
-use crate::cli::exit::{ExitCode, Failure, Outcome, did_you_mean, refused};
-use crate::cli::{Io, audit, documents, estate, known_prices, output};
+use crate::cli::choices::Choices;
+use crate::cli::{
+    ExitCode, Failure, Io, Outcome, audit, choices, did_you_mean, flags, known_prices, output,
+    refused,
+};
 use crate::domain::{DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, nearest_names};
 use crate::report::history_answer;
 use crate::sources::files::read_dated_units;
@@ -14,7 +16,7 @@ use crate::sources::store::Place;
 use crate::trend::{
     AnomalyLimits, Horizon, Ledger, Overview, Step, TrendKey, TrendRequest, UnknownUnits,
 };
-use clap::{ValueEnum, ValueHint};
+use clap::ValueHint;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::path::PathBuf;
@@ -27,7 +29,7 @@ flags! {
         /// How long a row of the trend is
         step: Step = arg(long, value_parser = STEPS, value_name = "STEP", default_value = "month");
         /// What the spend is broken down by
-        by: ByChoice = arg(long, value_enum, value_name = "KEY", default_value_t = ByChoice::Workload);
+        by: Breakdown = arg(long, value_parser = BREAKDOWNS, value_name = "KEY", default_value = "workload");
         /// Tag that names the team
         team_tag: String = arg(long, value_name = "KEY", default_value = "team");
         /// First day that is shown, such as 2026-10-01
@@ -61,20 +63,18 @@ choices! {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ByChoice {
-    /// Instances that do one job, whatever their type
-    Workload,
-    /// Value of the tag of `--team-tag`
-    Team,
-    Account,
-    /// Instance type
-    Type,
-}
+/// What spend is broken down by, of the tag of the team.
+type Breakdown = fn(String) -> TrendKey;
+
+const BREAKDOWNS: Choices<Breakdown> = Choices(&[
+    ("workload", "Instances that do one job, whatever their type", |_| TrendKey::Workload),
+    ("team", "Value of the tag of `--team-tag`", TrendKey::Tag),
+    ("account", "", |_| TrendKey::Account),
+    ("type", "Instance type", |_| TrendKey::InstanceType),
+]);
 
 pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Outcome {
-    let settings = estate::settings(&args.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
+    let (settings, format) = audit::settings(args.format, &args.out, io)?;
     let units = units(args)?;
     let aws = args.bucket.options(&settings, io);
     let recorded = read_recorded(args.history.as_ref(), &aws, &args.out, io)?;
@@ -84,7 +84,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Outcome {
     let today = |region: &str, name: &str| public_price(&book, region, name);
     let ask = TrendRequest {
         step: args.step,
-        key: key(args),
+        key: (args.by)(args.team_tag.clone()),
         since: args.since,
         horizon: args.forecast,
         limits: AnomalyLimits { amount: args.anomaly_amount, percent: args.anomaly_percent },
@@ -94,7 +94,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Outcome {
         overview.map_err(unknown)?.ok_or_else(refused!("the history has no day to show";
         "run `gpucost history record` every night; `--since` must not be after its last day"))?;
     let answer = history_answer(&overview, &flag(args.history.as_ref()));
-    documents::print_rows(&answer, format, None, &args.out, io)?;
+    output::print_rows(&answer, format, None, &args.out, io)?;
     if format == DocFormat::Csv && (args.forecast.is_some() || args.units.is_some()) {
         let warning = "warning: CSV has the trend alone; `--format json` has all of it";
         output::warn(Some(warning.to_owned()), &args.out, io);
@@ -118,28 +118,11 @@ fn unknown(error: UnknownUnits) -> Failure {
     Failure::hinted(did_you_mean(&nearest, otherwise))(error)
 }
 
-fn key(args: &TrendArgs) -> TrendKey {
-    match args.by {
-        ByChoice::Workload => TrendKey::Workload,
-        ByChoice::Team => TrendKey::Tag(args.team_tag.clone()),
-        ByChoice::Account => TrendKey::Account,
-        ByChoice::Type => TrendKey::InstanceType,
-    }
-}
-
 /// The public on-demand price of a type today: what the user states in its place is none.
-pub(in crate::cli) fn public_price(
-    book: &PriceBook,
-    region: &str,
-    name: &str,
-) -> Option<DatedPrice> {
+pub(super) fn public_price(book: &PriceBook, region: &str, name: &str) -> Option<DatedPrice> {
     let key = PriceKey::linux_on_demand(region, name);
-    let quote = book
-        .get(&key)
-        .ok()
-        .filter(|quote| quote.origin != PriceOrigin::User)
-        .cloned()
-        .or_else(|| bundled_quote(&key))?;
+    let known = book.get(&key).ok().filter(|quote| quote.origin != PriceOrigin::User);
+    let quote = known.cloned().or_else(|| bundled_quote(&key))?;
     Some(DatedPrice {
         hourly: quote.rate,
         effective_date: Some(quote.effective_date),

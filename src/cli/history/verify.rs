@@ -3,9 +3,7 @@
 use super::places::{Opening, check};
 use crate::cli::args::{OutputArgs, place};
 use crate::cli::aws_args::BucketArgs;
-use crate::cli::choices::flags;
-use crate::cli::exit::{ExitCode, Outcome, refusal};
-use crate::cli::{Io, estate, output};
+use crate::cli::{ExitCode, Io, Outcome, estate, flags, output, refusal};
 use crate::domain::shell_word;
 use crate::report::verified_text;
 use crate::sources::files::Records;
@@ -43,13 +41,13 @@ pub(super) fn run(args: &VerifyArgs, io: &mut Io<'_>) -> Outcome {
              with `gpucost bill FILE --record {word}`",
             word = shell_word(&history.place.word())
         );
-        output::complain("files of the history are damaged or missing", &hint, io);
-        return Ok(ExitCode::Incomplete);
+        let error = "files of the history are damaged or missing";
+        return Ok(output::complain(error, &hint, ExitCode::Incomplete, io));
     }
     if args.strict && !verified.found.is_empty() {
         let hint = "the list says what each is, and what removes it";
-        output::complain("the history has files that do not count", hint, io);
-        return Ok(ExitCode::Incomplete);
+        let error = "the history has files that do not count";
+        return Ok(output::complain(error, hint, ExitCode::Incomplete, io));
     }
     Ok(ExitCode::Done)
 }

@@ -1,8 +1,7 @@
 //! Running the command behind a tool, and its document in a size for a model.
 
-use crate::cli::Io;
 use crate::cli::command::{Cli, Command, command};
-use crate::cli::exit::{ExitCode, Failure, Outcome};
+use crate::cli::{ExitCode, Failure, Io, Outcome};
 use crate::config::ConfigError;
 use crate::domain::{shell_word, shown};
 use crate::report::text::json_document;
@@ -20,14 +19,6 @@ const MOST_BYTES: usize = 1 << 20;
 /// Bytes of what is said beside it, and of an error.
 const MOST_NOTE_BYTES: usize = 16 << 10;
 
-/// How a document is made to fit.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Shape {
-    /// JSON whose lists have at most so many entries.
-    Json(usize),
-    Text,
-}
-
 /// What a tool answers.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -39,11 +30,15 @@ pub(super) struct Answer {
     pub notes: String,
 }
 
-/// Runs a command line.
+/// Runs a command line. Its document is text, or JSON whose lists have at most so many entries.
 ///
 /// # Errors
 /// With what the command line prints on stderr, when it fails or has no answer.
-pub(super) fn of(runner: Runner, arguments: Vec<OsString>, shape: Shape) -> Result<Answer, String> {
+pub(super) fn of(
+    runner: Runner,
+    arguments: Vec<OsString>,
+    limit: Option<usize>,
+) -> Result<Answer, String> {
     let cli = command()
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches))
@@ -62,7 +57,7 @@ pub(super) fn of(runner: Runner, arguments: Vec<OsString>, shape: Shape) -> Resu
     let notes = String::from_utf8_lossy(&stderr).trim_end().to_owned();
     let notes = cut(notes, MOST_NOTE_BYTES);
     match done {
-        Ok(ExitCode::Done) => shaped(text, notes, shape),
+        Ok(ExitCode::Done) => shaped(text, notes, limit),
         Ok(_) => Err(notes),
         Err(failure) => Err(cut(without_contents(&failure), MOST_NOTE_BYTES)),
     }
@@ -101,8 +96,8 @@ fn without_contents(failure: &Failure) -> String {
     failure.text()
 }
 
-fn shaped(text: String, notes: String, shape: Shape) -> Result<Answer, String> {
-    let Shape::Json(limit) = shape else {
+fn shaped(text: String, notes: String, limit: Option<usize>) -> Result<Answer, String> {
+    let Some(limit) = limit else {
         return Ok(Answer { document: None, text: cut(text, MOST_BYTES), notes });
     };
     let unreadable = |error: serde_json::Error| format!("error: {error}");
@@ -153,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     fn json_of(document: &Value, limit: usize) -> Result<Answer, String> {
-        shaped(document.to_string(), "closing line".to_owned(), Shape::Json(limit))
+        shaped(document.to_string(), "closing line".to_owned(), Some(limit))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The directories that tools read files from. A client passes on what a model wrote, and a
 //! model may pass on what a stranger wrote into a document.
 
-use crate::cli::exit::{Outcome, refused};
+use crate::cli::{Outcome, refused};
 use crate::domain::shown;
 use crate::report::text::fit;
 use std::path::{Path, PathBuf};

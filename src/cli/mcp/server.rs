@@ -1,8 +1,8 @@
 //! What the server says of itself and its tools, and calls of them.
 
-use super::answer::{self, Answer, Runner, Shape};
+use super::answer::{self, Answer, Runner};
 use super::roots::Roots;
-use super::tools::{Output, TOOLS, Tool, limit, option};
+use super::tools::{TOOLS, Tool, limit, option};
 use crate::cli::mcp_args::McpArgs;
 use crate::report::text::fit;
 use rmcp::model::{
@@ -47,7 +47,7 @@ impl Server {
         let listed = rmcp::model::Tool::new(tool.name, tool.about, Arc::new(tool.input_schema()))
             .with_title(tool.title)
             .with_annotations(annotations);
-        let Output::Json(schema) = tool.output else { return Ok(listed) };
+        let Some(schema) = tool.output else { return Ok(listed) };
         let mut schema =
             schema.text().and_then(|text| serde_json::from_str(&text)).map_err(internal)?;
         of_any_length(&mut schema);
@@ -92,17 +92,14 @@ impl ServerHandler for Server {
             // After the program and the command, before what is not a flag.
             words.insert(2, option("config", config));
         }
-        let shape = match tool.output {
-            Output::Json(_) => Shape::Json(limit),
-            Output::Text => Shape::Text,
-        };
+        let limit = tool.output.map(|_| limit);
         let runner = self.runner;
         let turn = Arc::clone(&self.turn);
         let work = async move {
             let turn = turn.acquire_owned().await.map_err(internal)?;
             // The next call waits for this one, cancelled or not.
             tokio::task::spawn_blocking(move || {
-                let answer = answer::of(runner, words, shape);
+                let answer = answer::of(runner, words, limit);
                 drop(turn);
                 answer
             })

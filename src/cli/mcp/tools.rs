@@ -29,18 +29,10 @@ pub(super) struct Tool {
     pub about: &'static str,
     /// Names of flags, with `_` for `-`, and of words of the command, with spaces between them.
     arguments: &'static str,
-    required: Option<&'static str>,
-    pub output: Output,
+    /// The schema of what it answers with; text without one.
+    pub output: Option<SchemaName>,
     /// Whether it is about the AWS account where no estate is named.
     pub is_of_account: bool,
-}
-
-/// What a tool answers with.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Output {
-    /// JSON of a schema.
-    Json(SchemaName),
-    Text,
 }
 
 /// What the value of an argument is.
@@ -65,8 +57,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 savings add up. Amounts are per month. Pass `from` or `demo`. Lists are in order \
                 of importance and shortened to `limit` entries; `summary` is always whole.",
         arguments: "from demo region tag exclude_tag group_by risk redact",
-        required: None,
-        output: Output::Json(SchemaName::Audit),
+        output: Some(SchemaName::Audit),
         is_of_account: true,
     },
     Tool {
@@ -75,8 +66,7 @@ pub(super) const TOOLS: &[Tool] = &[
         about: "GPU instances with shape, state, purchase option and price. Pass `from` or \
                 `demo`.",
         arguments: "from demo region tag exclude_tag redact",
-        required: None,
-        output: Output::Json(SchemaName::Inventory),
+        output: Some(SchemaName::Inventory),
         is_of_account: true,
     },
     Tool {
@@ -85,8 +75,7 @@ pub(super) const TOOLS: &[Tool] = &[
         about: "How a finding, verdict, cost or plan of an audit was derived, step by step. Pass \
                 the same `from` or `demo` as to `audit`.",
         arguments: "id from demo risk redact",
-        required: Some("id"),
-        output: Output::Text,
+        output: None,
         is_of_account: true,
     },
     Tool {
@@ -95,8 +84,7 @@ pub(super) const TOOLS: &[Tool] = &[
         about: "Prices of GPU instance types from the price catalog: on demand, spot, reserved, \
                 savings plans and capacity blocks.",
         arguments: "types gpu count region provider os sort",
-        required: None,
-        output: Output::Json(SchemaName::Pricing),
+        output: Some(SchemaName::Pricing),
         is_of_account: false,
     },
     Tool {
@@ -109,34 +97,28 @@ pub(super) const TOOLS: &[Tool] = &[
                     cpu_seconds model params active_params dtype kv_dtype context concurrency \
                     input_tokens output_tokens utilization type from demo workload budget_hourly \
                     budget_monthly hours_per_month rank_by region",
-        required: None,
-        output: Output::Json(SchemaName::Answer),
+        output: Some(SchemaName::Answer),
         is_of_account: false,
     },
 ];
 
 /// Arguments that are numbers, whatever the flag reads.
-const NUMBERS: &[(&str, Kind)] = &[
-    ("budget_hourly", Kind::Number),
-    ("budget_monthly", Kind::Number),
-    ("concurrency", Kind::Count),
-    ("count", Kind::Number),
-    ("cpu_seconds", Kind::Number),
-    ("gpus", Kind::Number),
-    ("hours_per_month", Kind::Number),
-    ("utilization", Kind::Number),
+const NUMBERS: &[&str] = &[
+    "budget_hourly", "budget_monthly", "count", "cpu_seconds", "gpus", "hours_per_month",
+    "utilization",
 ];
 
 impl Kind {
     /// Of an argument, by its name and by what the command line takes.
     fn of(name: &str, arg: &Arg) -> Self {
-        let number = NUMBERS.iter().find(|(number, _)| *number == name);
         match (name, arg.get_action()) {
             ("from", _) => Self::File,
             ("demo", _) => Self::Demo,
             (_, ArgAction::SetTrue) => Self::Switch,
             (_, ArgAction::Append) => Self::Texts,
-            _ => number.map_or(Self::Text, |(_, kind)| *kind),
+            ("concurrency", _) => Self::Count,
+            _ if NUMBERS.contains(&name) => Self::Number,
+            _ => Self::Text,
         }
     }
 }
@@ -169,18 +151,18 @@ impl Tool {
         let properties =
             arguments.iter().map(|argument| (argument.name.to_owned(), argument.property()));
         let mut properties: Map<String, Value> = properties.collect();
-        if matches!(self.output, Output::Json(_)) {
+        if self.output.is_some() {
             let limit = json!({
                 "type": "integer", "minimum": 1, "maximum": MOST_LIMIT, "default": USUAL_LIMIT,
                 "description": "Most entries of each list of the document",
             });
             properties.insert("limit".to_owned(), limit);
         }
-        let required: Vec<&str> = self.required.into_iter().collect();
+        let required = arguments.iter().filter(|argument| argument.arg.is_required_set());
         let schema = [
             ("type", json!("object")),
             ("properties", Value::Object(properties)),
-            ("required", json!(required)),
+            ("required", required.map(|argument| argument.name).collect()),
             ("additionalProperties", json!(false)),
         ];
         Map::from_iter(schema.map(|(key, value)| (key.to_owned(), value)))
@@ -199,10 +181,7 @@ impl Tool {
     ) -> Result<Vec<OsString>, String> {
         self.check_names(given)?;
         let mut words: Vec<OsString> = vec!["gpucost".into(), self.name.into()];
-        let format = match self.output {
-            Output::Json(_) => "--format=json",
-            Output::Text => "--format=table",
-        };
+        let format = if self.output.is_some() { "--format=json" } else { "--format=table" };
         words.push(format.into());
         let mut positional = Vec::new();
         for argument in self.arguments() {
@@ -230,7 +209,7 @@ impl Tool {
 
     fn check_names(&self, given: &Map<String, Value>) -> Result<(), String> {
         let mut known: Vec<&str> = self.arguments.split(' ').collect();
-        if matches!(self.output, Output::Json(_)) {
+        if self.output.is_some() {
             known.push("limit");
         }
         if let Some(unknown) = given.keys().find(|name| !known.contains(&name.as_str())) {
@@ -240,11 +219,14 @@ impl Tool {
                 known.join(", ")
             ));
         }
-        match self.required {
-            Some(name) if stated(given, name).is_none() => {
+        let is_missing = |argument: &Argument| {
+            argument.arg.is_required_set() && stated(given, argument.name).is_none()
+        };
+        match self.arguments().into_iter().find(is_missing) {
+            Some(Argument { name, .. }) => {
                 Err(format!("error: missing argument `{name}`\nhint: pass `{name}`"))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

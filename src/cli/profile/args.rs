@@ -1,14 +1,13 @@
 //! The flags of `gpucost profile`.
 
 use super::endpoint::{USUAL_ADDRESS, address};
-use super::guard::GuardArgs;
 use crate::catalog::time_zone;
-use crate::cli::args::{OutputArgs, RiskChoice, doc_formats, kind, time};
-use crate::cli::choices::flags;
+use crate::cli::args::{OutputArgs, RISKS, doc_formats, kind, time};
+use crate::cli::choices::within;
 use crate::cli::kpi::log_unit;
 use crate::cli::model_args::{ModelArgs, dtype, tokens};
-use crate::cli::numbers::within;
-use crate::domain::WorkloadKind;
+use crate::cli::{flags, parsers};
+use crate::domain::{Risk, WorkloadKind};
 use crate::planners::model::Dtype;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -22,6 +21,12 @@ use std::time::Duration;
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(3_600);
+
+/// EC2 announces an interruption so long before it.
+const LONGEST_MARGIN: SignedDuration = SignedDuration::from_secs(110);
+/// Signals that leave a process the time to save its work.
+const SIGNALS: [&str; 7] =
+    ["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP", "SIGQUIT", "SIGALRM"];
 
 flags! {
     /// `gpucost profile`.
@@ -84,11 +89,21 @@ flags! {
         /// Use bundled prices only
         offline: bool = arg(long, help_heading = "Price");
         /// Maximum accepted risk level of another instance type [default: medium]
-        risk: Option<RiskChoice> = arg(long, value_enum, help_heading = "Price");
+        risk: Option<Risk> = arg(long, value_parser = RISKS, help_heading = "Price");
 
         /// Output format of the summary [default: table]
         format: SummaryFormat = arg(long, value_enum, default_value = "table", help_heading = "Output");
         out: OutputArgs = command(flatten);
+    }
+
+    /// `gpucost profile --spot-guard`.
+    pub(in crate::cli) struct GuardArgs {
+        /// Signal the command before EC2 interrupts this spot instance, and record the notice
+        spot_guard: bool = arg(long, requires = "command", conflicts_with = "no_imds", help_heading = "Spot guard");
+        /// Signal that the command gets [default: TERM, and none before a hibernation]
+        on_interrupt: Option<&'static str> = arg(long, value_name = "SIGNAL", value_parser = signal, requires = "spot_guard", help_heading = "Spot guard");
+        /// Time before the interruption at which to stop waiting for the command [default: 10s]
+        interrupt_margin: Option<SignedDuration> = arg(long, value_name = "TIME", value_parser = margin, requires = "spot_guard", help_heading = "Spot guard");
     }
 }
 
@@ -111,16 +126,13 @@ doc_formats! {
     }
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
-    let limits = SHORTEST_INTERVAL..=LONGEST_INTERVAL;
-    let interval = length(text).ok().filter(|interval| limits.contains(interval));
-    interval.ok_or_else(|| "expected a duration from 100ms to 1h".to_owned())
-}
-
-/// Operations of a step: from one to more than any cluster does in a day.
-fn flops(text: &str) -> Result<f64, String> {
-    let expected = "expected a number of operations from 1 to 1e26, such as 2.4e16";
-    within(text.trim(), 1.0..=1e26, expected)
+parsers! {
+    fn interval(text) -> Duration = length(text).ok().filter(|time| (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(time)), "expected a duration from 100ms to 1h";
+    /// Operations of a step: from one to more than any cluster does in a day.
+    fn flops(text) -> f64 = within(text.trim(), 1.0..=1e26), "expected a number of operations from 1 to 1e26, such as 2.4e16";
+    /// Reads `TERM` or `SIGTERM`.
+    fn signal(text) -> &'static str = SIGNALS.into_iter().find(|name| *name == text || name.strip_prefix("SIG") == Some(text)), format!("expected a signal of {}", SIGNALS.join(", "));
+    fn margin(text) -> SignedDuration = time(text).ok().filter(|margin| *margin <= LONGEST_MARGIN), "expected a duration from 1s to 110s";
 }
 
 /// A length of time, in milliseconds too.

@@ -1,7 +1,8 @@
-//! The clock of a run.
+//! The clock of a run, and what happens while it waits for its next sample.
 
-use super::event::Event;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use std::io;
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -10,37 +11,36 @@ pub(super) fn signed(time: Duration) -> SignedDuration {
     SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
-/// Time since the run began, and waiting for it to pass.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HostClock {
+/// Waits until a moment of a run that began at another; shorter when something happens.
+pub(super) fn wait_until(
     began: Instant,
-}
-
-impl HostClock {
-    /// Time begins now.
-    pub(super) fn start() -> Self {
-        Self { began: Instant::now() }
-    }
-
-    /// Since the beginning, on a clock that cannot be set.
-    pub(super) fn elapsed(&self) -> Duration {
-        self.began.elapsed()
-    }
-
-    /// The wall clock.
-    pub(super) fn wall(&self) -> Timestamp {
-        Timestamp::now()
-    }
-
-    /// Waits until a moment; earlier when something happens.
-    pub(super) fn wait_until(&self, moment: Duration, events: &Receiver<Event>) -> Option<Event> {
-        match events.recv_timeout(moment.saturating_sub(self.elapsed())) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                std::thread::sleep(moment.saturating_sub(self.elapsed()));
-                None
-            }
+    moment: Duration,
+    events: &Receiver<Event>,
+) -> Option<Event> {
+    match events.recv_timeout(moment.saturating_sub(began.elapsed())) {
+        Ok(event) => Some(event),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => {
+            std::thread::sleep(moment.saturating_sub(began.elapsed()));
+            None
         }
     }
+}
+
+/// Something that a run reacts to.
+#[derive(Debug)]
+pub(in crate::cli) enum Event {
+    /// A signal came; whether from the keyboard, in which case the command, in
+    /// the same group of processes, has had it too.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "none is reported there"))]
+    Signal {
+        /// Its number.
+        number: i32,
+        /// Whether a process sent it to this one alone.
+        to_us_alone: bool,
+    },
+    /// The command ended.
+    Ended(io::Result<ExitStatus>),
+    /// The guard of the command has something to say.
+    Noted,
 }

@@ -2,9 +2,8 @@
 //! view shows.
 
 use super::args::ProfileArgs;
-use crate::cli::Io;
-use crate::cli::exit::Outcome;
 use crate::cli::output::unwritable;
+use crate::cli::{Io, Outcome};
 use crate::domain::shown;
 use crate::sources::files::append_private;
 use std::fs::File;

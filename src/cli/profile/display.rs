@@ -150,21 +150,16 @@ impl<'a> Display<'a> {
             gpu.mean_percent = status.utilization_mean_percent;
             gpu.sm_mean_percent = status.sm_mean_percent;
         }
-        let verdict = Some(&status.verdict);
-        view.verdict = verdict
-            .filter(|verdict| verdict.classification != Classification::InsufficientData)
-            .cloned();
+        let is_early = status.verdict.classification == Classification::InsufficientData;
+        view.verdict = (!is_early).then(|| status.verdict.clone());
         let diagnosis = &status.diagnosis;
         view.diagnosis =
             diagnosis.confidence.map(|_| format!("{}: {}", diagnosis.bottleneck, diagnosis.reason));
-        view.alerts = status
-            .alerts
-            .iter()
-            .map(|alert| {
-                let gpu = alert.gpu.and_then(|place| view.gpus.get(place));
-                alert_line(alert, gpu.map(|gpu| gpu.number.as_str()))
-            })
-            .collect();
+        let alerts = status.alerts.iter().map(|alert| {
+            let gpu = alert.gpu.and_then(|place| view.gpus.get(place));
+            alert_line(alert, gpu.map(|gpu| gpu.number.as_str()))
+        });
+        view.alerts = alerts.collect();
     }
 
     /// Gives the terminal back, and says what the guard said while it was taken.

@@ -3,9 +3,8 @@
 //! but figures, and bounds what a stranger can take: connections, bytes and time.
 
 use crate::cli::args::OutputArgs;
-use crate::cli::exit::{ExitCode, Failure, Outcome};
 use crate::cli::live::runtime;
-use crate::cli::{Io, output};
+use crate::cli::{ExitCode, Failure, Io, Outcome, output, parsers};
 use http::uri::Authority;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -45,11 +44,9 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const WORDS: &str = "text/plain; charset=utf-8";
 
-/// An address to listen on; a port alone is one of this host.
-pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.parse().map(|port| SocketAddr::new(LOOPBACK, port));
-    port.or_else(|_| text.parse())
-        .map_err(|_| format!("expected an address and a port such as {USUAL_ADDRESS}, or a port"))
+parsers! {
+    /// An address to listen on; a port alone is one of this host.
+    pub(super) fn address(text) -> SocketAddr = text.parse().map(|port| SocketAddr::new(LOOPBACK, port)).or_else(|_| text.parse()).ok(), format!("expected an address and a port such as {USUAL_ADDRESS}, or a port");
 }
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -3,9 +3,8 @@
 use super::args::ProfileArgs;
 use super::clock::signed;
 use super::summary::{self, Pricing};
-use crate::cli::exit::{ExitCode, Outcome};
 use crate::cli::sampled::unreadable;
-use crate::cli::{Io, sampled};
+use crate::cli::{ExitCode, Io, Outcome, sampled};
 use crate::config::SettingsFile;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::profiling::Cadence;

@@ -5,7 +5,6 @@ mod clock;
 mod command_log;
 mod display;
 mod endpoint;
-mod event;
 mod guard;
 mod log;
 mod place;
@@ -31,7 +30,7 @@ use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Record};
 use args::SummaryFormat;
-use clock::{HostClock, signed};
+use clock::signed;
 use command_log::CommandLog;
 use display::{Display, Place};
 use endpoint::Endpoint;
@@ -41,6 +40,7 @@ use screen::{Screen, StatusLine};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::mpsc::channel;
+use std::time::Instant;
 use summary::Pricing;
 use units::UnitLog;
 
@@ -80,7 +80,7 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
     let mut host = HostSource::new(Path::new("/proc"));
     let mut gaps = Vec::new();
     let place = place::find(args, io, &mut gaps);
-    let clock = HostClock::start();
+    let clock = Instant::now();
     let facts = facts(args, io, &place, &gpus, &host);
     pricing.settle(&place, &facts.gpus, &mut gaps);
     let writer = args.samples.as_ref();
@@ -122,7 +122,8 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
         units,
         units_error: None,
     };
-    let (ending, end) = sampler.run(&clock, &events, args.duration, &mut display);
+    let (ending, end) = sampler.run(clock, &events, args.duration, &mut display);
+    sampler.show_notes(&mut display);
     let pace = sampler.pacer.pace();
     gaps.extend(sampler.guard.iter().flat_map(Guard::gaps));
     let write_error = sampler.write_error.map(|error| error.to_string());
@@ -138,8 +139,7 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
     let report = pricing.report(profiler.finish(end, pace), gaps);
     let code = summary::print(&report, args, io)
         .map_or_else(|failure| failure.report(io), |()| ExitCode::Done);
-    let code = unwritten(args, [write_error, record_error], io).unwrap_or(code);
-    uncounted(args, units_error, io);
+    let code = unwritten(args, [write_error, record_error, units_error], io).unwrap_or(code);
     let ended = match (ending, command) {
         (Ending::Command(code), _) => code,
         (Ending::Deadline, Some(pid)) => signals::wait_for_end(pid, &events),
@@ -150,35 +150,27 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
     Ok(ExitCode::Command(u8::try_from(ended).unwrap_or(1)))
 }
 
-/// Says which of the files of samples and of the record are not whole.
-fn unwritten(
-    args: &ProfileArgs,
-    [samples, record]: [Option<String>; 2],
-    io: &mut Io<'_>,
-) -> Option<ExitCode> {
-    let samples = args.samples.as_ref().zip(samples);
-    let record = args.record.as_ref().zip(record);
-    let mut code = None;
-    for (path, error) in samples.into_iter().chain(record) {
-        output::complain(
-            &format!("cannot write {}: {error}", shown(path)),
-            "the summary still covers every sample; the file holds those before the error",
-            io,
-        );
-        code = Some(ExitCode::Unexpected);
+/// Says which of the files of samples and of the record are not whole, and that the units of a log
+/// were not counted; absent where the files are whole.
+fn unwritten(args: &ProfileArgs, errors: [Option<String>; 3], io: &mut Io<'_>) -> Option<ExitCode> {
+    const PART: &str =
+        "the summary still covers every sample; the file holds those before the error";
+    const UNCOUNTED: &str =
+        "the samples hold no units; `gpucost kpi` takes `--log` and `--log-unit` as well";
+    let files = [
+        (&args.samples, "cannot write", PART, Some(ExitCode::Unexpected)),
+        (&args.record, "cannot write", PART, Some(ExitCode::Unexpected)),
+        (&args.log, "cannot read the log", UNCOUNTED, None),
+    ];
+    let mut worst = None;
+    for ((path, what, hint, code), error) in files.into_iter().zip(errors) {
+        if let Some((path, error)) = path.as_ref().zip(error) {
+            let error = format!("{what} {}: {error}", shown(path));
+            output::complain(&error, hint, ExitCode::Unexpected, io);
+            worst = worst.or(code);
+        }
     }
-    code
-}
-
-/// Says that the units of a log were not counted.
-fn uncounted(args: &ProfileArgs, error: Option<String>, io: &mut Io<'_>) {
-    if let (Some(path), Some(error)) = (&args.log, error) {
-        output::complain(
-            &format!("cannot read the log {}: {error}", shown(path)),
-            "the samples hold no units; `gpucost kpi` takes `--log` and `--log-unit` as well",
-            io,
-        );
-    }
+    worst
 }
 
 /// A file of samples cannot be opened.

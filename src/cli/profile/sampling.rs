@@ -1,8 +1,7 @@
 //! The run itself: sample, add up, write, show, wait, until something ends it.
 
-use super::clock::{HostClock, signed};
+use super::clock::{Event, signed, wait_until};
 use super::display::Display;
-use super::event::Event;
 use super::guard::Guard;
 use super::screen::ScreenRequest;
 use super::signals::{exit_code, forward, interrupt_all};
@@ -12,10 +11,11 @@ use crate::profiling::{Pacer, Profiler};
 use crate::sources::files::SampleWriter;
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a key may wait for an answer.
 const KEYS_AFTER: Duration = Duration::from_millis(100);
@@ -89,22 +89,10 @@ pub(super) enum Ending {
 }
 
 impl Sampler<'_> {
-    /// Samples until something ends the run.
+    /// Samples until something ends the run. What the guard has to say of the end is not shown yet.
     pub(super) fn run(
         &mut self,
-        clock: &HostClock,
-        events: &Receiver<Event>,
-        length: Option<Duration>,
-        display: &mut Display<'_>,
-    ) -> (Ending, RunEnd) {
-        let ended = self.until_end(clock, events, length, display);
-        self.show_notes(display);
-        ended
-    }
-
-    fn until_end(
-        &mut self,
-        clock: &HostClock,
+        clock: Instant,
         events: &Receiver<Event>,
         length: Option<Duration>,
         display: &mut Display<'_>,
@@ -134,7 +122,7 @@ impl Sampler<'_> {
                 } else {
                     deadline.map_or(until, |deadline| until.min(deadline))
                 };
-                match clock.wait_until(wake, events) {
+                match wait_until(clock, wake, events) {
                     None if is_due => break,
                     None => {}
                     Some(Event::Ended(Ok(status))) => {
@@ -161,15 +149,15 @@ impl Sampler<'_> {
     }
 
     /// What the guard has to say.
-    fn show_notes(&self, display: &mut Display<'_>) {
+    pub(super) fn show_notes(&self, display: &mut Display<'_>) {
         for note in self.guard.iter().flat_map(Guard::notes) {
             display.say(&note);
         }
     }
 
-    fn sample(&mut self, clock: &HostClock, display: &mut Display<'_>) -> Sample {
+    fn sample(&mut self, clock: Instant, display: &mut Display<'_>) -> Sample {
         let at = clock.elapsed();
-        let time = clock.wall();
+        let time = Timestamp::now();
         let mut gpus = self.gpus.read(at);
         self.processes.name(&mut gpus, self.host);
         let sample = Sample { at_seconds: at.as_secs_f64(), time, gpus, host: self.host.read(at) };
@@ -185,7 +173,7 @@ impl Sampler<'_> {
         sample
     }
 
-    fn end(&mut self, clock: &HostClock, exit_code: Option<i32>) -> RunEnd {
+    fn end(&mut self, clock: Instant, exit_code: Option<i32>) -> RunEnd {
         let elapsed = clock.elapsed();
         self.pacer.ended(signed(elapsed));
         let units = self.units.as_ref().map(UnitLog::count).transpose().unwrap_or_else(|error| {

@@ -24,9 +24,8 @@ pub(super) struct Screen {
     // Dropped before the guard: it shows the cursor.
     terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
     _guard: Guard,
+    /// Absent where something happened that should show at once.
     drawn: Option<Instant>,
-    /// Whether something happened that should show at once.
-    is_stale: bool,
     scroll: usize,
     hidden: usize,
 }
@@ -43,7 +42,6 @@ impl Screen {
             terminal: Terminal::new(backend)?,
             _guard: guard,
             drawn: None,
-            is_stale: true,
             scroll: 0,
             hidden: 0,
         })
@@ -55,7 +53,7 @@ impl Screen {
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn draw(&mut self, view: &LiveView) -> io::Result<()> {
-        if self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW_AFTER) && !self.is_stale {
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW_AFTER) {
             return Ok(());
         }
         let scroll = self.scroll;
@@ -64,7 +62,6 @@ impl Screen {
         self.hidden = hidden;
         self.scroll = scroll.min(hidden);
         self.drawn = Some(Instant::now());
-        self.is_stale = false;
         Ok(())
     }
 
@@ -77,7 +74,7 @@ impl Screen {
         // A terminal that cannot be read from has no keys; a signal ends the run.
         while event::poll(Duration::ZERO).unwrap_or(false) {
             let Ok(event) = event::read() else { break };
-            self.is_stale = true;
+            self.drawn = None;
             match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => match action(key) {
                     Some(Action::Ask(request)) => asked = asked.max(Some(request)),

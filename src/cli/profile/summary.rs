@@ -6,9 +6,8 @@ use crate::analysis::{
 };
 use crate::catalog::Prices;
 use crate::cli::args::DocFormat;
-use crate::cli::exit::{Failure, Outcome, refusal};
 use crate::cli::rightsize::{known, unknown};
-use crate::cli::{Io, audit, documents, known_prices, output};
+use crate::cli::{Failure, Io, Outcome, audit, known_prices, output, refusal};
 use crate::config::SettingsFile;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, GpuIdentity, HourlyRate, Policy, PriceBook, PriceKey,
@@ -157,7 +156,7 @@ pub(super) fn print(report: &ProfileReport, args: &ProfileArgs, io: &mut Io<'_>)
     let mut style = output::style(is_wide, &args.out, io);
     style.color &= !beside_command;
     let text = match args.format {
-        SummaryFormat::Doc(format) => documents::text(&doc, format, style)?,
+        SummaryFormat::Doc(format) => output::doc_text(&doc, format, style)?,
         SummaryFormat::Openmetrics => profile_openmetrics(report),
     };
     if beside_command {
@@ -167,7 +166,7 @@ pub(super) fn print(report: &ProfileReport, args: &ProfileArgs, io: &mut Io<'_>)
     }
     let written = match args.format {
         SummaryFormat::Doc(format @ DocFormat::Xlsx) => {
-            documents::print_in(&doc, format, style, &args.out, io).map(drop)
+            output::print_in(&doc, format, style, &args.out, io).map(drop)
         }
         _ => output::document(&text, &args.out, io),
     };

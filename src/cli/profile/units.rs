@@ -1,7 +1,7 @@
 //! Units of work that the log of a run shows: lines that are written to it while it lasts.
 
 use super::args::ProfileArgs;
-use crate::cli::exit::{Outcome, refusal};
+use crate::cli::{Outcome, refusal};
 use crate::domain::{UnitsDone, shown};
 use crate::sources::files::{SampleFormat, count_lines_since};
 use std::path::PathBuf;

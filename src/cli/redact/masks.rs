@@ -1,4 +1,4 @@
-//! Masks, and what is handed one.
+//! Masks, what is handed one, and which real name one stands for.
 
 use super::vocabulary::{
     is_common_key, is_family, is_given_id, is_price_source, is_region, is_type, is_zone,
@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Digits of the masks of ids: ids are sorted as text, and their masks in the same
 /// order.
 const ID_DIGITS: usize = 6;
+
+/// What divides the names of an id.
+const DIVIDERS: [char; 3] = ['/', ':', '@'];
 
 /// Whether a text is what this program asks of a service.
 pub(super) fn is_action(text: &str) -> bool {
@@ -200,4 +203,37 @@ impl Masks {
         self.mask_as(Named::Key, Named::Key.prefix(), &mut key);
         format!("{}{key}", owner.unwrap_or_default())
     }
+
+    /// The mask of an instance's id; absent where it has none.
+    pub(in crate::cli) fn of_instance(&self, id: &str) -> Option<&str> {
+        self.given.get(&Named::Instance)?.get(id).map(String::as_str)
+    }
+
+    /// Masked ids, each with the real one that it stands for.
+    pub(in crate::cli) fn revealed(&self, masked: Vec<String>) -> Vec<(String, String)> {
+        let given = self.given.values().flatten();
+        let mut names: BTreeMap<String, String> =
+            given.map(|(real, mask)| (mask.clone(), real.clone())).collect();
+        let native = |id: &str| ResourceId::named(id).native().to_owned();
+        let machines = self.given.get(&Named::Instance).into_iter().flatten();
+        names.extend(machines.map(|(real, mask)| (native(mask), native(real))));
+        let pair = |id: String| {
+            let real = reveal(&id, &names);
+            (id, real)
+        };
+        masked.into_iter().map(pair).collect()
+    }
+}
+
+/// Masks hold no divider, but for those of whole ids, which are taken first.
+fn reveal(id: &str, names: &BTreeMap<String, String>) -> String {
+    if let Some(real) = names.get(id) {
+        return real.clone();
+    }
+    let Some((end, divider)) = id.char_indices().find(|(_, c)| DIVIDERS.contains(c)) else {
+        return id.to_owned();
+    };
+    let (name, rest) = (&id[..end], &id[end + divider.len_utf8()..]);
+    let name = names.get(name).map_or(name, String::as_str);
+    format!("{name}{divider}{}", reveal(rest, names))
 }

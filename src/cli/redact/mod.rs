@@ -5,7 +5,6 @@
 
 mod masks;
 mod records;
-mod reveal;
 mod vocabulary;
 
 use crate::domain::{
@@ -128,16 +127,13 @@ impl Masks {
             Detail::Field => kept(text, ANSWER_FIELDS.contains(&text)),
             Detail::Count => kept(text, text.parse::<u64>().is_ok()),
             Detail::Region => self.masked(Named::Region, text),
-            Detail::Types => {
-                let types = text.split(", ").map(|name| self.masked(Named::Type, name));
-                types.collect::<Vec<_>>().join(", ")
+            Detail::Types | Detail::Hosts => {
+                let named = if detail == Detail::Types { Named::Type } else { Named::Host };
+                let names = text.split(", ").map(|name| self.masked(named, name));
+                names.collect::<Vec<_>>().join(", ")
             }
             Detail::Instance => self.masked(Named::Instance, text),
             Detail::Host => self.masked(Named::Host, text),
-            Detail::Hosts => {
-                let hosts = text.split(", ").map(|host| self.masked(Named::Host, host));
-                hosts.collect::<Vec<_>>().join(", ")
-            }
             Detail::Time => kept(text, text.parse::<Timestamp>().is_ok()),
             Detail::Rules => kept(text, each(text, is_rule)),
             Detail::Demand => kept(text, MissingData::from_name(text).is_some()),

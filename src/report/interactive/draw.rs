@@ -48,11 +48,8 @@ fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
     );
     let on = audit.workloads.iter().map(|workload| workload.actions.len());
     let whole = model.switches.whole_savings;
-    let chosen = if whole == totals.monthly_savings() {
-        String::new()
-    } else {
-        format!(" · with every action {}", money_or_absent(whole))
-    };
+    let other = (whole != totals.monthly_savings()).then(|| money_or_absent(whole));
+    let chosen = other.map_or(String::new(), |whole| format!(" · with every action {whole}"));
     let actions = format!(
         "{} on, {} off, risk {}{chosen}",
         counted((on.sum::<usize>() + model.released().len()) as u64, "action", "actions"),

@@ -2,8 +2,7 @@
 
 use crate::analysis::Audit;
 use crate::domain::{RejectedAction, is_unsafe};
-use crate::report::shared::text::{minute, money, money_or_absent, safe, written};
-use std::fmt::Write;
+use crate::report::shared::text::{minute, money, money_or_absent, safe};
 
 /// Begins the comment above a choice.
 pub const CHOICE_TITLE: &str = "# Actions that were chosen in `gpucost audit --interactive`";
@@ -11,42 +10,26 @@ pub const CHOICE_TITLE: &str = "# Actions that were chosen in `gpucost audit --i
 /// The text of a policy file: what is accepted as comments, and a table for each action that
 /// is off.
 pub(super) fn policy(audit: &Audit, rejected: &[RejectedAction]) -> String {
-    written(|out| draw(audit, rejected, out))
-}
-
-fn draw(audit: &Audit, rejected: &[RejectedAction], out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "{CHOICE_TITLE} for the fleet as of {}, \
-         with `--risk {}`:\n# they save {} per month. `gpucost audit --policy` with this file \
-         plans the same.",
+    let head = format!(
+        "{CHOICE_TITLE} for the fleet as of {}, with `--risk {}`:\n# they save {} per month. `gpucost \
+         audit --policy` with this file plans the same.\n#\n# Accepted:\n",
         minute(audit.as_of),
         audit.accepted,
         money_or_absent(audit.totals.monthly_savings())
-    )?;
-    writeln!(out, "#\n# Accepted:")?;
-    for audited in &audit.workloads {
-        for action in &audited.actions {
-            writeln!(
-                out,
-                "#   {} {} ({}): {} per month",
-                action.kind(),
-                safe(&audited.workload.id()),
-                safe(&audited.workload.name),
-                money(action.monthly_savings())
-            )?;
-        }
-    }
-    for rejection in rejected {
-        writeln!(
-            out,
-            "\n[[reject]]\nworkload = {}\naction = \"{}\"\nreason = {}",
-            quoted(&rejection.workload),
-            rejection.action,
-            quoted(&rejection.reason)
-        )?;
-    }
-    Ok(())
+    );
+    let accepted = audit.workloads.iter().flat_map(|audited| {
+        let (id, name) = (safe(&audited.workload.id()), safe(&audited.workload.name));
+        audited.actions.iter().map(move |action| {
+            let savings = money(action.monthly_savings());
+            format!("#   {} {id} ({name}): {savings} per month\n", action.kind())
+        })
+    });
+    let off = rejected.iter().map(|rejection| {
+        let RejectedAction { workload, action, reason } = rejection;
+        let (workload, reason) = (quoted(workload), quoted(reason));
+        format!("\n[[reject]]\nworkload = {workload}\naction = \"{action}\"\nreason = {reason}\n")
+    });
+    std::iter::once(head).chain(accepted).chain(off).collect()
 }
 
 /// A basic string of TOML, with everything escaped that could change a terminal or end it.

@@ -85,17 +85,14 @@ impl Hours {
     /// What the grid is of.
     pub(super) fn title(&self) -> String {
         let Some(id) = &self.id else { return "no machine".to_owned() };
-        let machine = if self.machines > 1 {
-            format!("machine {} of {}: ", self.machine + 1, self.machines)
-        } else {
-            String::new()
-        };
+        let (number, count) = (self.machine + 1, self.machines);
+        let machine = (count > 1).then(|| format!("machine {number} of {count}: "));
         let of = match self.gpu.and_then(|gpu| self.found.as_ref()?.0.gpus.get(gpu)) {
             Some((index, _)) => format!("GPU {index} of {}", self.gpus()),
             None if self.gpus() > 0 => format!("mean of {} GPUs", self.gpus()),
             None => "GPU".to_owned(),
         };
-        format!("{machine}{}, {of}", safe(id.native()))
+        format!("{}{}, {of}", machine.unwrap_or_default(), safe(id.native()))
     }
 
     fn shown(&self) -> Option<(&[HourMean], Window)> {

@@ -144,18 +144,11 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
         let (inward, outward) = (bytes_per_second(inward), bytes_per_second(outward));
         Some(format!("{name} {inward} {}, {outward} {}", words.0, words.1))
     };
-    let network = rates(
-        "network",
-        ("in", "out"),
-        host.network_received_bytes_per_second,
-        host.network_sent_bytes_per_second,
-    );
-    let disk = rates(
-        "disk",
-        ("read", "written"),
-        host.disk_read_bytes_per_second,
-        host.disk_written_bytes_per_second,
-    );
+    let (inward, outward) =
+        (host.network_received_bytes_per_second, host.network_sent_bytes_per_second);
+    let network = rates("network", ("in", "out"), inward, outward);
+    let (inward, outward) = (host.disk_read_bytes_per_second, host.disk_written_bytes_per_second);
+    let disk = rates("disk", ("read", "written"), inward, outward);
     if *host == HostReading::default() {
         return Vec::new();
     }

@@ -1,23 +1,22 @@
 //! `--spot-guard`: signals the command before EC2 interrupts its spot instance, and records
 //! the notice. Whatever happens to the guard, the command runs on.
 
-mod args;
 mod seen;
 
-pub(super) use args::GuardArgs;
 pub(super) use seen::Note;
 
-use super::clock::HostClock;
-use super::event::Event;
+use super::args::GuardArgs;
+use super::clock::Event;
 use super::signals;
 use crate::cli::live::runtime;
 use crate::domain::{Gap, SpotNotice, SpotRun};
 use crate::sources::aws::SpotNotices;
+use jiff::Timestamp;
 use seen::Seen;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// As often as AWS recommends.
 const EVERY: Duration = Duration::from_secs(5);
@@ -46,7 +45,7 @@ impl Guard {
     /// bought otherwise gets none, and is not asked.
     pub(super) fn watch(
         &self,
-        (pid, clock): (Option<u32>, HostClock),
+        (pid, clock): (Option<u32>, Instant),
         is_spot: Option<bool>,
         service: Result<Option<String>, &str>,
     ) -> Option<Note> {
@@ -64,7 +63,7 @@ impl Guard {
     }
 
     /// Asks until the run is over.
-    fn ask_again(&self, endpoint: Option<&str>, command: (u32, HostClock)) -> Option<()> {
+    fn ask_again(&self, endpoint: Option<&str>, command: (u32, Instant)) -> Option<()> {
         let runtime = runtime();
         let mut service = None;
         loop {
@@ -81,14 +80,14 @@ impl Guard {
     fn hear(
         &self,
         answer: Result<Option<SpotNotice>, String>,
-        (pid, clock): (u32, HostClock),
+        (pid, clock): (u32, Instant),
     ) -> Option<()> {
         // The run does not end between a signal and the note about it.
         let mut seen = self.seen();
         if seen.is_over {
             return None;
         }
-        if let Some(signal) = seen.answered(answer, clock.elapsed(), clock.wall()) {
+        if let Some(signal) = seen.answered(answer, clock.elapsed(), Timestamp::now()) {
             signals::send(signal, pid);
         }
         if !seen.notes.is_empty() {

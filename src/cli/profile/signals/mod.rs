@@ -10,8 +10,8 @@ pub(in crate::cli) use absent::{exit_code, forward, interrupt_all, listen, send}
 #[cfg(unix)]
 pub(in crate::cli) use unix::{exit_code, forward, interrupt_all, listen, send};
 
+use super::clock::Event;
 use super::command_log::CommandLog;
-use super::event::Event;
 use std::ffi::OsString;
 use std::io;
 use std::process::Command;
