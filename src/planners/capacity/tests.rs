@@ -418,8 +418,12 @@ fn types_together_need_what_each_needs_alone() {
                     slowdowns.insert(fits.ratio.value.to_bits(), fits.need.gpus);
                 }
                 Err(why) => {
-                    let of_load = ["in flight at the same time", "expected a number above zero"];
-                    assert!(!of_load.iter().any(|words| why.contains(words)), "{why}");
+                    let of_card = [
+                        "another maker's drivers and libraries", "different CPU architecture",
+                        "it can no longer be launched", "without any wait",
+                    ];
+                    let is_of_card = of_card.iter().any(|words| why.ends_with(words));
+                    assert!(is_of_card || why.contains("unknown"), "{why}");
                 }
             }
         }
