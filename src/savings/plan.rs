@@ -333,24 +333,21 @@ impl<'a> Draft<'a> {
         for open in open.into_iter().filter(|open| self.terms.sold(&open.pool).next().is_some()) {
             pools.entry(open.pool.clone()).or_default().push(open);
         }
-        let of_pool = |terms: Vec<OpenPool>| {
-            let mut best: Vec<(OpenPool, Decimal)> = Vec::new();
-            let mut known: Option<OpenPool> = None;
-            let mut most = Decimal::ZERO;
-            for open in terms {
-                if let Some((count, saving)) = bought(&open) {
-                    let rest = known.as_ref().map(|shorter| shorter.beyond(count));
-                    let rest =
-                        rest.and_then(|rest| bought(&rest).map(|(_, saving)| (rest, saving)));
-                    let whole = saving + rest.as_ref().map_or(Decimal::ZERO, |(_, more)| *more);
-                    if whole > most {
-                        most = whole;
-                        best = std::iter::once((open.clone(), saving)).chain(rest).collect();
-                    }
+        let of_pool = |mut terms: Vec<OpenPool>| {
+            let (mut most, mut best) = (Decimal::ZERO, None);
+            for (place, open) in terms.iter().enumerate() {
+                let Some((count, saving)) = bought(open) else { continue };
+                let shorter = place.checked_sub(1).map(|place| terms[place].beyond(count));
+                let rest = shorter.and_then(|rest| bought(&rest).map(|(_, more)| (rest, more)));
+                let whole = saving + rest.as_ref().map_or(Decimal::ZERO, |(_, more)| *more);
+                if whole > most {
+                    (most, best) = (whole, Some((place, saving, rest)));
                 }
-                known = Some(open);
             }
-            best
+            let best = best.into_iter();
+            best.flat_map(move |(place, saving, rest)| {
+                std::iter::once((terms.swap_remove(place), saving)).chain(rest)
+            })
         };
         pools.into_values().flat_map(of_pool).collect()
     }
