@@ -139,7 +139,7 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
         }
         // Services without a client are asked by the operation's name.
         let is_of_aws = file.path.starts_with("src/sources/aws/");
-        let asked = [".ask(", ".ask_form("];
+        let asked = [".ask(", ".ask_form(", ".ask_list("];
         let asked = asked.iter().flat_map(|call| file.text.match_indices(call));
         for (at, _) in asked.filter(|_| is_of_aws) {
             let place = format!("{}:{}", file.path, line_of(&file.text, at));

@@ -72,15 +72,17 @@ impl AssumedRole {
     }
 
     async fn assumed(&self) -> Outcome<Lease> {
-        let sts = self.caller.sts();
-        let request = sts
-            .assume_role()
-            .role_arn(&self.arn)
-            .role_session_name(SESSION_NAME)
-            .duration_seconds(i32::from(SESSION_SECONDS))
-            .set_external_id(self.external_id.clone());
         let caller = &self.caller;
-        let answer = caller.patient(ASSUME, || request.clone().send()).await?;
+        let sts = caller.sts();
+        let send = || {
+            sts.assume_role()
+                .role_arn(&self.arn)
+                .role_session_name(SESSION_NAME)
+                .duration_seconds(i32::from(SESSION_SECONDS))
+                .set_external_id(self.external_id.clone())
+                .send()
+        };
+        let answer = caller.patient(ASSUME, caller.home_region(), send).await?;
         let given = answer.credentials().ok_or_else(|| {
             SourceError::own(ASSUME, FailureKind::Unsupported, NO_CREDENTIALS_GIVEN, String::new())
         })?;

@@ -1,23 +1,22 @@
 //! Compute environments of AWS Batch, which set the sizes of Auto Scaling groups.
 
-use super::pages::Pages;
+use super::pages::CAMEL_CASE;
 use super::session::RegionClients;
 use super::signed::{Protocol, Service, answers};
 use crate::domain::{BatchEnvironment, Gap, GapSubject, Instance, ScalingGroup};
-use crate::sources::{Outcome, SourceError};
+use crate::sources::SourceError;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) const BATCH: Service = Service {
     signing_name: "batch",
     host_prefix: "batch",
     protocol: Protocol::Rest("v1/"),
     id: "batch",
+    paging: CAMEL_CASE,
 };
 
-const RESULTS_ON_A_PAGE: usize = 100;
-
-answers! {
+answers! { "camelCase":
     struct Environment {
         compute_environment_name: String,
         compute_environment_arn: String,
@@ -119,7 +118,9 @@ pub(super) async fn attach_environments(
         return Vec::new();
     }
     let gap = |error: SourceError| error.gap(GapSubject::BatchEnvironments, &clients.region, "");
-    let environments = match environments(clients).await {
+    let read = |_, page: Environments| Ok((page.compute_environments, page.next_token));
+    let listed = clients.ask_list(&BATCH, "DescribeComputeEnvironments", json!({}), read).await;
+    let environments = match listed {
         Ok(found) => found,
         Err(error) => return vec![gap(error)],
     };
@@ -128,7 +129,9 @@ pub(super) async fn attach_environments(
     if makers.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let (queues, gaps) = match queues(clients).await {
+    let read = |_, page: Queues| Ok((page.job_queues, page.next_token));
+    let listed = clients.ask_list(&BATCH, "DescribeJobQueues", json!({}), read).await;
+    let (queues, gaps) = match listed {
         Ok(queues) => (Some(queues), Vec::new()),
         Err(error) => (None, vec![gap(error)]),
     };
@@ -149,41 +152,6 @@ fn maker<'a>(
         .iter()
         .filter(|environment| environment.made(group, &members))
         .max_by_key(|environment| environment.compute_environment_name.len())
-}
-
-async fn environments(clients: &RegionClients) -> Outcome<Vec<Environment>> {
-    let RegionClients { session, region, .. } = clients;
-    let mut environments = Vec::new();
-    let mut pages = Pages::of("batch:DescribeComputeEnvironments");
-    loop {
-        let page: Environments =
-            session.ask(&BATCH, region, "DescribeComputeEnvironments", &body(&pages)).await?;
-        environments.extend(page.compute_environments);
-        if !pages.follow(page.next_token.as_deref())? {
-            return Ok(environments);
-        }
-    }
-}
-
-async fn queues(clients: &RegionClients) -> Outcome<Vec<Queue>> {
-    let RegionClients { session, region, .. } = clients;
-    let mut queues = Vec::new();
-    let mut pages = Pages::of("batch:DescribeJobQueues");
-    loop {
-        let page: Queues = session.ask(&BATCH, region, "DescribeJobQueues", &body(&pages)).await?;
-        queues.extend(page.job_queues);
-        if !pages.follow(page.next_token.as_deref())? {
-            return Ok(queues);
-        }
-    }
-}
-
-fn body(pages: &Pages) -> Value {
-    let mut body = json!({ "maxResults": RESULTS_ON_A_PAGE });
-    if let Some(token) = pages.token() {
-        body["nextToken"] = token.into();
-    }
-    body
 }
 
 #[cfg(test)]

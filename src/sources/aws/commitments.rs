@@ -2,9 +2,8 @@
 //! reservations by region, savings plans once for all. Active ones only.
 
 use super::inventory::{ACCELERATED_TYPES, filter, tags, tenancy, text};
-use super::pages::Pages;
 use super::partition::partition;
-use super::session::{RegionClients, Session, timestamp};
+use super::session::{DEFAULT_REGION, RegionClients, Session, timestamp};
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, Gap, GapSubject,
     Gathered, OfferingClass, OperatingSystem, ReservedInstances, SavingsPlan, SavingsPlanKind,
@@ -79,12 +78,19 @@ fn unreadable(id: &str, field: &str) -> Gap {
     Gap::of(GapSubject::Commitment, id, Cause::of(CauseKind::CommitmentNotReadable, [field]))
 }
 
+/// What a field of a commitment says, by the commitment's id and the name of the field.
+///
+/// # Errors
+/// When the answer does not have it.
+fn stated<T>(id: &str, name: &str, field: Option<T>) -> Result<T, Gap> {
+    field.ok_or_else(|| unreadable(id, name))
+}
+
 /// EC2 gives all of them at once.
 async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
-    clients.ec2_turn().await;
-    let request =
-        clients.ec2.describe_reserved_instances().filters(filter("state", &["active", "queued"]));
-    let answer = clients.session.patient(RESERVED, || request.clone().send()).await?;
+    let states = || filter("state", &["active", "queued"]);
+    let send = || clients.ec2.describe_reserved_instances().filters(states()).send();
+    let answer = clients.patient(RESERVED, send).await?;
     Ok(sorted(
         answer
             .reserved_instances()
@@ -102,7 +108,9 @@ fn is_accelerated(instance_type: &str) -> bool {
 
 fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
     let id = reservation.reserved_instances_id().unwrap_or("unknown id");
-    let missing_data = |what: &'static str| move || unreadable(id, what);
+    let platform = reservation.product_description().map(|product| product.as_str());
+    let class = reservation.offering_class();
+    let code = reservation.currency_code();
     let hourly: Option<Decimal> = reservation
         .recurring_charges()
         .iter()
@@ -115,94 +123,66 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
         account: None,
         region: region.to_owned(),
         zone: text(reservation.availability_zone()),
-        instance_type: reservation
-            .instance_type()
-            .map(|name| name.as_str().to_owned())
-            .ok_or_else(missing_data("type"))?,
-        operating_system: system(
-            reservation
-                .product_description()
-                .map(|product| product.as_str())
-                .ok_or_else(missing_data("platform"))?,
-        ),
+        instance_type: stated(id, "type", reservation.instance_type())?.as_str().to_owned(),
+        operating_system: system(stated(id, "platform", platform)?),
         tenancy: tenancy(reservation.instance_tenancy().map(|tenancy| tenancy.as_str())),
-        count: reservation
-            .instance_count()
-            .and_then(|count| u32::try_from(count).ok())
-            .ok_or_else(missing_data("number of instances"))?,
-        class: reservation
-            .offering_class()
-            .map_or(Some(OfferingClass::Standard), |class| OfferingClass::from_name(class.as_str()))
-            .ok_or_else(missing_data("class"))?,
+        count: stated(id, "number of instances", number(reservation.instance_count()))?,
+        class: class.map_or(Ok(OfferingClass::Standard), |class| {
+            stated(id, "class", OfferingClass::from_name(class.as_str()))
+        })?,
         payment: reservation
             .offering_type()
             .and_then(|payment| payment_option(payment.as_str()))
-            .ok_or_else(missing_data("payment option"))?,
-        start: reservation.start().and_then(timestamp).ok_or_else(missing_data("start"))?,
-        end: reservation.end().and_then(timestamp).ok_or_else(missing_data("end"))?,
-        currency: reservation
-            .currency_code()
-            .map_or(Some(Currency::of_region(region)), |code| Currency::from_code(code.as_str()))
-            .ok_or_else(missing_data("currency"))?,
+            .ok_or_else(|| unreadable(id, "payment option"))?,
+        start: stated(id, "start", reservation.start().and_then(timestamp))?,
+        end: stated(id, "end", reservation.end().and_then(timestamp))?,
+        currency: code.map_or(Ok(Currency::of_region(region)), |code| {
+            stated(id, "currency", Currency::from_code(code.as_str()))
+        })?,
         upfront: reservation
             .fixed_price()
-            .map_or(Some(Decimal::ZERO), decimal)
-            .ok_or_else(missing_data("fixed price"))?,
-        recurring_hourly: hourly
-            .zip(usage)
-            .map(|(hourly, usage)| hourly + usage)
-            .ok_or_else(missing_data("hourly price"))?,
+            .map_or(Ok(Decimal::ZERO), |price| stated(id, "fixed price", decimal(price)))?,
+        recurring_hourly: stated(id, "hourly price", hourly)? + stated(id, "hourly price", usage)?,
     })
 }
 
 async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReservation> {
-    let mut reservations = Vec::new();
-    let mut pages = Pages::of(CAPACITY);
-    loop {
-        clients.ec2_turn().await;
-        let request = clients
-            .ec2
-            .describe_capacity_reservations()
+    let RegionClients { ec2, session, region, .. } = clients;
+    let send = |token| {
+        ec2.describe_capacity_reservations()
             .filters(filter("state", &["active"]))
             .max_results(PAGE_SIZE)
-            .set_next_token(pages.token());
-        let page = clients.session.patient(CAPACITY, || request.clone().send()).await?;
-        reservations.extend(
-            page.capacity_reservations()
-                .iter()
-                // One that is shared with this account is billed to its owner.
-                .filter(|reservation| reservation.owner_id().is_none_or(|owner| owner == account))
-                .filter(|reservation| reservation.instance_type().is_some_and(is_accelerated))
-                .map(|reservation| capacity_of(reservation, &clients.region)),
-        );
-        if !pages.follow(page.next_token())? {
-            return Ok(sorted(reservations));
-        }
-    }
+            .set_next_token(token)
+            .send()
+    };
+    let listed = session.paged(CAPACITY, region, send, |page| {
+        let reservations = page
+            .capacity_reservations()
+            .iter()
+            // One that is shared with this account is billed to its owner.
+            .filter(|reservation| reservation.owner_id().is_none_or(|owner| owner == account))
+            .filter(|reservation| reservation.instance_type().is_some_and(is_accelerated))
+            .map(|reservation| capacity_of(reservation, region));
+        (reservations.collect(), page.next_token)
+    });
+    listed.await.map(sorted)
 }
 
 fn capacity_of(reservation: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
     let id = reservation.capacity_reservation_id().unwrap_or("unknown id");
-    let missing_data = |what: &'static str| move || unreadable(id, what);
-    let number = |count: Option<i32>| count.and_then(|count| u32::try_from(count).ok());
-    let total = number(reservation.total_instance_count()).ok_or_else(missing_data("total"))?;
+    let total = stated(id, "total", number(reservation.total_instance_count()))?;
+    let available = number(reservation.available_instance_count());
+    let platform = reservation.instance_platform().map(|platform| platform.as_str());
     Ok(CapacityReservation {
         id: id.to_owned(),
         account: None,
         region: region.to_owned(),
-        zone: text(reservation.availability_zone()).ok_or_else(missing_data("zone"))?,
-        instance_type: text(reservation.instance_type()).ok_or_else(missing_data("type"))?,
-        operating_system: system(
-            reservation
-                .instance_platform()
-                .map(|platform| platform.as_str())
-                .ok_or_else(missing_data("platform"))?,
-        ),
+        zone: stated(id, "zone", text(reservation.availability_zone()))?,
+        instance_type: stated(id, "type", text(reservation.instance_type()))?,
+        operating_system: system(stated(id, "platform", platform)?),
         tenancy: tenancy(reservation.tenancy().map(|tenancy| tenancy.as_str())),
         total,
-        available: number(reservation.available_instance_count())
-            .filter(|available| *available <= total)
-            .ok_or_else(missing_data("available count"))?,
+        available: stated(id, "available count", available.filter(|count| *count <= total))?,
         capacity_block: reservation.reservation_type()
             == Some(&CapacityReservationType::CapacityBlock),
         start: reservation.start_date().and_then(timestamp),
@@ -217,33 +197,28 @@ fn capacity_of(reservation: &Ec2Capacity, region: &str) -> Result<CapacityReserv
 
 async fn plans(session: &Session) -> Found<SavingsPlan> {
     let client = session.savings_plans();
-    let mut plans = Vec::new();
-    let mut pages = Pages::of(PLANS);
-    loop {
-        session.savings_plans_turn().await;
-        let request = client
+    let send = |token| {
+        client
             .describe_savings_plans()
             .states(SavingsPlanState::Active)
             .states(SavingsPlanState::Queued)
             .max_results(PAGE_SIZE)
-            .set_next_token(pages.token());
-        let page = session.patient(PLANS, || request.clone().send()).await?;
-        plans.extend(page.savings_plans().iter().map(savings_plan));
-        if !pages.follow(page.next_token())? {
-            return Ok(sorted(plans));
-        }
-    }
+            .set_next_token(token)
+            .send()
+    };
+    let listed = session.paged(PLANS, DEFAULT_REGION, send, |page| {
+        (page.savings_plans().iter().map(savings_plan).collect(), page.next_token)
+    });
+    listed.await.map(sorted)
 }
 
 fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
     let id = plan.savings_plan_id().unwrap_or("unknown id");
-    let missing_data = |what: &'static str| move || unreadable(id, what);
     let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
-    let kind = match plan.savings_plan_type() {
-        Some(SavingsPlanType::Ec2Instance) => SavingsPlanKind::Ec2Instance,
-        Some(SavingsPlanType::Compute) => SavingsPlanKind::Compute,
-        Some(_) => SavingsPlanKind::Other,
-        None => return Err(unreadable(id, "type")),
+    let kind = match stated(id, "type", plan.savings_plan_type())? {
+        SavingsPlanType::Ec2Instance => SavingsPlanKind::Ec2Instance,
+        SavingsPlanType::Compute => SavingsPlanKind::Compute,
+        _ => SavingsPlanKind::Other,
     };
     let years = match plan.term_duration_in_seconds() / SECONDS_PER_YEAR {
         1 => 1,
@@ -251,34 +226,29 @@ fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
         _ => return Err(unreadable(id, "term")),
     };
     // A plan for one family names it and the region; others hold everywhere.
-    let of_family = |field: Option<&str>, what: &'static str| match kind {
-        SavingsPlanKind::Ec2Instance => text(field).map(Some).ok_or_else(missing_data(what)),
+    let of_family = |field: Option<&str>, name| match kind {
+        SavingsPlanKind::Ec2Instance => stated(id, name, text(field)).map(Some),
         _ => Ok(None),
     };
+    let currency = plan.currency().and_then(|code| Currency::from_code(code.as_str()));
+    let payment = plan.payment_option().and_then(|payment| payment_option(payment.as_str()));
+    let hourly = plan.commitment().and_then(|amount| amount.parse().ok());
     Ok(SavingsPlan {
         id: id.to_owned(),
         account: None,
         kind,
         region: of_family(plan.region(), "region")?,
         family: of_family(plan.ec2_instance_family(), "family")?,
-        currency: plan
-            .currency()
-            .and_then(|code| Currency::from_code(code.as_str()))
-            .ok_or_else(missing_data("currency"))?,
-        commitment_hourly: plan
-            .commitment()
-            .and_then(|amount| amount.parse().ok())
-            .ok_or_else(missing_data("commitment"))?,
-        term: CommitmentTerm {
-            years,
-            payment: plan
-                .payment_option()
-                .and_then(|payment| payment_option(payment.as_str()))
-                .ok_or_else(missing_data("payment option"))?,
-        },
-        start: time(plan.start()).ok_or_else(missing_data("start"))?,
-        end: time(plan.end()).ok_or_else(missing_data("end"))?,
+        currency: stated(id, "currency", currency)?,
+        commitment_hourly: stated(id, "commitment", hourly)?,
+        term: CommitmentTerm { years, payment: stated(id, "payment option", payment)? },
+        start: stated(id, "start", time(plan.start()))?,
+        end: stated(id, "end", time(plan.end()))?,
     })
+}
+
+fn number(count: Option<i32>) -> Option<u32> {
+    count.and_then(|count| u32::try_from(count).ok())
 }
 
 /// The shortest decimal that reads back as the same float: what was sent.

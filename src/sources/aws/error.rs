@@ -1,7 +1,7 @@
 //! AWS errors, sorted by what a user can do about them.
 
 use crate::domain::FailureKind;
-use crate::sources::error::{CauseLine, SourceError, chain};
+use crate::sources::error::{CauseLine, SourceError, chain, own_words};
 use crate::sources::secrets::Secrets;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
@@ -49,6 +49,11 @@ impl SourceError {
     }
 }
 
+/// What a service says of a call that it does not carry out, as the SDK reads it.
+pub(super) trait Refusal: ProvideErrorMetadata + Error + 'static {}
+
+impl<E: ProvideErrorMetadata + Error + 'static> Refusal for E {}
+
 /// A call that failed, with the answer where it is not in the service's format.
 pub(super) struct Failed {
     pub error: SourceError,
@@ -58,14 +63,11 @@ pub(super) struct Failed {
 impl Failed {
     /// Sorts an SDK error of an action; its words without what requests were signed
     /// with.
-    pub(super) fn of<E>(
+    pub(super) fn of<E: Refusal>(
         action: &'static str,
         error: &SdkError<E, HttpResponse>,
         secrets: &Secrets,
-    ) -> Self
-    where
-        E: ProvideErrorMetadata + Error + 'static,
-    {
+    ) -> Self {
         let plain = |kind, code: &str, said: &str| Self {
             error: SourceError::own(action, kind, &secrets.blank(code), secrets.blank(said)),
             unread: None,
@@ -132,38 +134,29 @@ impl Failed {
     }
 }
 
-/// Own words for failures, which name nobody.
-pub(super) const TIMED_OUT: &str = "no response within the time limit";
-const NOT_SENT: &str = "the request could not be sent";
-pub(super) const UNREADABLE: &str = "the response is not in the service's format";
-pub(super) const NOT_IN_POLICY: &str = "the action is not in the policies that gpucost prints";
-pub(super) const NO_CREDENTIALS_GIVEN: &str = "the response has no credentials";
-pub(super) const NO_RATES: &str = "the region's partition has no savings plan rates";
-pub(super) const NO_ENDPOINT: &str = "the region's partition has no price list endpoint";
+own_words! {
+    pub(super) TIMED_OUT = "no response within the time limit";
+    NOT_SENT = "the request could not be sent";
+    pub(super) UNREADABLE = "the response is not in the service's format";
+    pub(super) REPEATED = "the service repeated a page token: response abandoned";
+    pub(super) TOO_MANY = "more than 10000 pages: response abandoned";
+    pub(super) TOO_MUCH = "more results than requested: response abandoned";
+    pub(super) NOT_IN_POLICY = "the action is not in the policies that gpucost prints";
+    pub(super) NO_CREDENTIALS_GIVEN = "the response has no credentials";
+    pub(super) NO_RATES = "the region's partition has no savings plan rates";
+    pub(super) NO_ENDPOINT = "the region's partition has no price list endpoint";
+}
+
+/// Codes of services that are of no sort, and name nobody.
+const UNSORTED: &[&str] = &[
+    "unknown error", "InternalError", "InternalFailure", "ServiceUnavailable",
+    "ServiceUnavailableException", "InvalidParameterValue", "ValidationError",
+    "ValidationException",
+];
 
 /// Whether a code names nobody: one that this program knows, or its own words.
 pub fn is_known_code(code: &str) -> bool {
-    const OWN: &[&str] = &[
-        TIMED_OUT,
-        NOT_SENT,
-        UNREADABLE,
-        super::pages::REPEATED,
-        super::pages::TOO_MANY,
-        super::pages::TOO_MUCH,
-        NOT_IN_POLICY,
-        NO_CREDENTIALS_GIVEN,
-        NO_RATES,
-        NO_ENDPOINT,
-        "unknown error",
-        "InternalError",
-        "InternalFailure",
-        "ServiceUnavailable",
-        "ServiceUnavailableException",
-        "InvalidParameterValue",
-        "ValidationError",
-        "ValidationException",
-    ];
-    kind_of_code(code) != FailureKind::Other || OWN.contains(&code)
+    kind_of_code(code) != FailureKind::Other || OWN.contains(&code) || UNSORTED.contains(&code)
 }
 
 pub(super) fn kind_of_code(code: &str) -> FailureKind {

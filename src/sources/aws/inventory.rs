@@ -73,7 +73,6 @@ async fn described(
     ids: &[String],
     token: Option<String>,
 ) -> Result<DescribeInstancesOutput, Failed> {
-    clients.ec2_turn().await;
     // A filter, unlike a list of ids, does not fail for one that is gone.
     let wanted = (!ids.is_empty()).then(|| filter("instance-id", ids));
     let kinds = [filter("instance-type", ACCELERATED_TYPES), filter("instance-state-name", STATES)];
@@ -83,7 +82,7 @@ async fn described(
         .set_filters(Some(kinds.into_iter().chain(wanted).collect()))
         .max_results(PAGE_SIZE)
         .set_next_token(token);
-    clients.session.attempted(INSTANCES, || request.clone().send()).await
+    clients.session.attempted(INSTANCES, &clients.region, || request.clone().send()).await
 }
 
 /// Reads the instances of a page that cannot be read as a whole: in halves, and
@@ -263,30 +262,22 @@ fn fill_volumes(inventory: &mut RegionInventory, known: &VolumeFacts) {
 }
 
 async fn volumes(clients: &RegionClients, ids: &[String]) -> Outcome<VolumeFacts> {
+    let RegionClients { ec2, session, region, .. } = clients;
     let mut known = VolumeFacts::new();
     for some in ids.chunks(VOLUMES_AT_ONCE) {
-        let mut pages = Pages::of("ec2:DescribeVolumes");
-        loop {
-            clients.ec2_turn().await;
-            // A filter, unlike a list of ids, does not fail for one that is gone.
-            let request = clients
-                .ec2
-                .describe_volumes()
-                .filters(filter("volume-id", some))
-                .set_next_token(pages.token());
-            let page =
-                clients.session.patient("ec2:DescribeVolumes", || request.clone().send()).await?;
-            for volume in page.volumes() {
+        // A filter, unlike a list of ids, does not fail for one that is gone.
+        let send = |token| {
+            ec2.describe_volumes().filters(filter("volume-id", some)).set_next_token(token).send()
+        };
+        let listed = session.paged("ec2:DescribeVolumes", region, send, |page| {
+            let volumes = page.volumes().iter().filter_map(|volume| {
                 let size = volume.size().and_then(|size| u64::try_from(size).ok());
                 let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());
-                if let Some(id) = volume.volume_id() {
-                    known.insert(id.to_owned(), (kind, size));
-                }
-            }
-            if !pages.follow(page.next_token())? {
-                break;
-            }
-        }
+                Some((volume.volume_id()?.to_owned(), (kind, size)))
+            });
+            (volumes.collect(), page.next_token)
+        });
+        known.extend(listed.await?);
     }
     Ok(known)
 }
@@ -299,17 +290,13 @@ async fn addresses(
 ) -> Outcome<Vec<(String, String)>> {
     let mut addresses = Vec::new();
     for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
-        clients.ec2_turn().await;
-        let request = clients.ec2.describe_addresses().filters(filter("instance-id", some));
-        let answer =
-            clients.session.patient("ec2:DescribeAddresses", || request.clone().send()).await?;
-        for address in answer.addresses() {
-            if let (Some(instance), Some(id)) =
-                (address.instance_id(), address.allocation_id().or(address.public_ip()))
-            {
-                addresses.push((instance.to_owned(), id.to_owned()));
-            }
-        }
+        let own = || filter("instance-id", some);
+        let send = || clients.ec2.describe_addresses().filters(own()).send();
+        let answer = clients.patient("ec2:DescribeAddresses", send).await?;
+        addresses.extend(answer.addresses().iter().filter_map(|address| {
+            let id = address.allocation_id().or(address.public_ip())?;
+            Some((address.instance_id()?.to_owned(), id.to_owned()))
+        }));
     }
     Ok(addresses)
 }

@@ -9,23 +9,31 @@ use tokio::time::Instant;
 
 /// A rate below the published limit of a service.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rate {
+struct Rate {
     /// Calls a second in the long run.
-    pub per_second: f64,
+    per_second: f64,
     /// Calls at once after a pause.
-    pub burst: f64,
+    burst: f64,
 }
 
-/// EC2's Describe calls: 20 a second, 100 at once.
-pub(super) const EC2: Rate = Rate { per_second: 15.0, burst: 50.0 };
-/// CloudWatch: ListMetrics 25 a second, GetMetricData 50.
-pub(super) const CLOUDWATCH: Rate = Rate { per_second: 20.0, burst: 20.0 };
-/// The price list has no published limit.
-pub(super) const PRICING: Rate = Rate { per_second: 10.0, burst: 10.0 };
-/// The savings plans have no published limit.
-pub(super) const SAVINGS_PLANS: Rate = Rate { per_second: 5.0, burst: 5.0 };
-/// Services that are asked for a few lists. ListAccounts may be called 8 times a second.
-pub(super) const SIGNED: Rate = Rate { per_second: 5.0, burst: 5.0 };
+impl Rate {
+    /// That of a service, by the prefix of its actions; absent for one that is called once.
+    fn of(service: &str) -> Option<Self> {
+        let (per_second, burst) = match service {
+            "sts" => return None,
+            // Describe calls: 20 a second, 100 at once.
+            "ec2" => (15.0, 50.0),
+            // ListMetrics 25 a second, GetMetricData 50.
+            "cloudwatch" => (20.0, 20.0),
+            // The price list has no published limit.
+            "pricing" => (10.0, 10.0),
+            // Services that are asked for a few lists. ListAccounts may be called 8 times a
+            // second; the savings plans have no published limit.
+            _ => (5.0, 5.0),
+        };
+        Some(Self { per_second, burst })
+    }
+}
 
 #[derive(Debug)]
 struct Bucket {
@@ -40,8 +48,10 @@ pub(super) struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// Waits until a call to a service in a region is due.
-    pub(super) async fn acquire(&self, service: &'static str, region: &str, rate: Rate) {
+    /// Waits until the call of an action in a region is due.
+    pub(super) async fn acquire(&self, action: &'static str, region: &str) {
+        let service = action.split_once(':').map_or(action, |(service, _)| service);
+        let Some(rate) = Rate::of(service) else { return };
         let wait = self.reserve(service, region, rate, Instant::now());
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;

@@ -64,15 +64,20 @@ pub fn plan_metrics(
     for instance in asked {
         let series = resolve(instance, visible_gpus(instance), &chosen, &mut plan.gaps);
         let of_instance = BTreeMap::from([("InstanceId".to_owned(), instance.id.to_string())]);
-        let own = QuerySource {
-            instance: &instance.id,
+        let own = MetricQuery {
+            instance: instance.id.clone(),
             gpu: None,
-            joined_by: JoinedBy::InstanceId,
-            namespace: &of_ec2,
+            metric: Metric::CpuUtilization,
+            statistic: Statistic::Average,
+            counts_readings: false,
+            period_seconds,
+            namespace: Arc::clone(&of_ec2),
+            name: cloudwatch_name(Metric::CpuUtilization),
+            dimensions: Arc::new(of_instance),
             source: SeriesSource::Ec2,
-            dimensions: &Arc::new(of_instance),
+            joined_by: JoinedBy::InstanceId,
         };
-        plan.queries.extend(own.queries(OF_INSTANCE, period_seconds));
+        plan.queries.extend(queries(&own, OF_INSTANCE));
         let has_utilization =
             series.iter().any(|(_, metric, _, _)| *metric == Metric::GpuUtilization);
         for (gpu, metric, joined_by, dimensions) in series {
@@ -85,10 +90,10 @@ pub fn plan_metrics(
                 }
                 _ => (OF_MEMORY, &of_agent, SeriesSource::CloudWatchAgent),
             };
-            let instance = &instance.id;
-            let dimensions = &dimensions;
-            let own = QuerySource { instance, gpu, joined_by, namespace, source, dimensions };
-            plan.queries.extend(own.queries(wanted, period_seconds));
+            let namespace = Arc::clone(namespace);
+            let series =
+                MetricQuery { gpu, joined_by, namespace, source, dimensions, ..own.clone() };
+            plan.queries.extend(queries(&series, wanted));
         }
     }
     plan
@@ -153,39 +158,26 @@ fn resolve(
     for metric in [Metric::GpuUtilization, Metric::GpuMemoryUsed, Metric::GpuPowerUtilization] {
         let from = (instance.id.clone(), None, metric);
         let to = (instance.id.clone(), Some(u16::MAX), metric);
-        let own: Vec<_> =
-            chosen.range(from..=to).filter(|((_, _, found), _)| *found == metric).collect();
-        let is_power = metric == Metric::GpuPowerUtilization;
-        let per_gpu: Vec<_> = own.iter().filter(|((_, gpu, _), _)| gpu.is_some()).collect();
-        match (per_gpu.as_slice(), own.iter().find(|((_, gpu, _), _)| gpu.is_none())) {
-            (_, Some((_, (_, joined_by, dimensions)))) if is_power => {
-                resolved.push((None, metric, *joined_by, dimensions.clone()));
-            }
-            ([], Some((_, (_, joined_by, dimensions)))) if visible_gpus == Some(1) => {
-                resolved.push((Some(0), metric, *joined_by, dimensions.clone()));
-            }
-            ([], Some(_)) => {
-                let cause = Cause::of(CauseKind::OnlyRollUp, []);
-                gaps.push(Gap::of(metric, instance.id.as_str(), cause));
-            }
-            (per_gpu, _) => {
-                for ((_, gpu, _), (_, joined_by, dimensions)) in per_gpu {
-                    resolved.push((*gpu, metric, *joined_by, dimensions.clone()));
+        let own = chosen.range(from..=to).filter(|((_, _, found), _)| *found == metric);
+        let own = own.map(|((_, gpu, _), (_, joined_by, dimensions))| {
+            (*gpu, metric, *joined_by, dimensions.clone())
+        });
+        let (mut rolled_up, per_gpu): (Vec<ResolvedSeries>, Vec<ResolvedSeries>) =
+            own.partition(|(gpu, ..)| gpu.is_none());
+        match rolled_up.pop() {
+            Some(series) if metric == Metric::GpuPowerUtilization => resolved.push(series),
+            Some((_, metric, joined_by, dimensions)) if per_gpu.is_empty() => {
+                if visible_gpus == Some(1) {
+                    resolved.push((Some(0), metric, joined_by, dimensions));
+                } else {
+                    let cause = Cause::of(CauseKind::OnlyRollUp, []);
+                    gaps.push(Gap::of(metric, instance.id.as_str(), cause));
                 }
             }
+            _ => resolved.extend(per_gpu),
         }
     }
     resolved
-}
-
-/// Where the series of an instance or of one of its GPUs are.
-struct QuerySource<'a> {
-    instance: &'a ResourceId,
-    gpu: Option<u16>,
-    joined_by: JoinedBy,
-    namespace: &'a Arc<str>,
-    source: SeriesSource,
-    dimensions: &'a Dimensions,
 }
 
 /// What is asked for: the metric, its statistic, and its period in seconds; 0 for the grid.
@@ -220,22 +212,15 @@ const OF_MEMORY: Wanted = &[
     (Metric::GpuEncoderSessions, Statistic::Maximum, HOUR_SECONDS),
 ];
 
-impl QuerySource<'_> {
-    fn queries(&self, wanted: Wanted, grid_seconds: u32) -> impl Iterator<Item = MetricQuery> {
-        wanted.iter().map(move |(metric, statistic, period)| MetricQuery {
-            instance: self.instance.clone(),
-            gpu: self.gpu,
-            metric: *metric,
-            statistic: *statistic,
-            counts_readings: false,
-            period_seconds: if *period == 0 { grid_seconds } else { *period },
-            namespace: Arc::clone(self.namespace),
-            name: cloudwatch_name(*metric),
-            dimensions: self.dimensions.clone(),
-            source: self.source,
-            joined_by: self.joined_by,
-        })
-    }
+/// The queries for what is asked of an instance or of one of its GPUs, from one on the grid.
+fn queries(on_grid: &MetricQuery, wanted: Wanted) -> impl Iterator<Item = MetricQuery> {
+    wanted.iter().map(move |(metric, statistic, period)| MetricQuery {
+        metric: *metric,
+        statistic: *statistic,
+        period_seconds: if *period == 0 { on_grid.period_seconds } else { *period },
+        name: cloudwatch_name(*metric),
+        ..on_grid.clone()
+    })
 }
 
 /// The queries of a detail, from all of them: of [`Detail::Hours`] on the grid of an hour,

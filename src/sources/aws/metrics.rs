@@ -153,37 +153,31 @@ pub async fn discover(
         (agent_namespace, Metric::GpuMemoryUsed),
         (EC2_NAMESPACE, Metric::GpuPowerUtilization),
     ];
-    let RegionClients { cloudwatch, session, .. } = clients;
+    let RegionClients { cloudwatch, session, region, .. } = clients;
     let mut discovered = Vec::new();
     // The agent publishes all metrics of a GPU under the same ones.
     let mut known: BTreeSet<Dimensions> = BTreeSet::new();
     for (namespace, metric) in wanted {
-        let mut pages = Pages::of("cloudwatch:ListMetrics");
-        loop {
-            clients.cloudwatch_turn().await;
-            let request = cloudwatch
+        let send = |token| {
+            cloudwatch
                 .list_metrics()
                 .namespace(namespace)
                 .metric_name(cloudwatch_name(metric))
-                .set_next_token(pages.token());
-            let page = session.patient("cloudwatch:ListMetrics", || request.clone().send()).await?;
-            for listed in page.metrics() {
+                .set_next_token(token)
+                .send()
+        };
+        let listed = session.paged("cloudwatch:ListMetrics", region, send, |page| {
+            let series = page.metrics().iter().map(|listed| {
                 let own = listed.dimensions().iter();
                 let own = own.filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())));
                 let own: Dimensions = Arc::new(own.collect());
-                let dimensions = match known.get(&own) {
-                    Some(same) => Arc::clone(same),
-                    None => {
-                        known.insert(Arc::clone(&own));
-                        own
-                    }
-                };
-                discovered.push(DiscoveredMetric { metric, dimensions });
-            }
-            if !pages.follow(page.next_token())? {
-                break;
-            }
-        }
+                let dimensions = known.get(&own).map_or(own, Arc::clone);
+                known.insert(Arc::clone(&dimensions));
+                DiscoveredMetric { metric, dimensions }
+            });
+            (series.collect(), page.next_token)
+        });
+        discovered.extend(listed.await?);
     }
     Ok(discovered)
 }
@@ -211,11 +205,10 @@ async fn fetched(
     queries: &[MetricQuery],
     window: Window,
 ) -> Outcome<Fetched> {
-    clients.metrics_asked(queries.len());
+    clients.session.meter.metrics_asked(queries.len());
     let mut fetched = Fetched::of(queries.len());
     let mut pages = Pages::of(GET_METRIC_DATA).with_room(most_points(queries, window));
     loop {
-        clients.cloudwatch_turn().await;
         let asked = queries.iter().enumerate().map(|(index, query)| data_query(index, query));
         let request = clients
             .cloudwatch
@@ -225,7 +218,7 @@ async fn fetched(
             .end_time(DateTime::from_secs(window.end.as_second()))
             .scan_by(ScanBy::TimestampAscending)
             .set_next_token(pages.token());
-        let page = clients.session.patient(GET_METRIC_DATA, || request.clone().send()).await?;
+        let page = clients.patient(GET_METRIC_DATA, || request.clone().send()).await?;
         for result in page.metric_data_results() {
             let index = result
                 .id()

@@ -1,6 +1,6 @@
 //! What AWS's Cost Optimization Hub advises about instances and Auto Scaling groups.
 
-use super::pages::Pages;
+use super::pages::{CAMEL_CASE, Paging};
 use super::partition::partition;
 use super::session::Session;
 use super::signed::{Protocol, Service, answers};
@@ -19,12 +19,11 @@ pub(super) const HUB: Service = Service {
     host_prefix: "cost-optimization-hub",
     protocol: Protocol::Json10("CostOptimizationHubService"),
     id: "cost-optimization-hub",
+    paging: Paging { size: 1_000, ..CAMEL_CASE },
 };
 
 /// The one region that answers, for all regions.
 pub(super) const REGION: &str = "us-east-1";
-/// The largest page.
-const RESULTS_ON_A_PAGE: usize = 1_000;
 const INSTANCE: &str = "Ec2Instance";
 const GROUP: &str = "Ec2AutoScalingGroup";
 /// What stands before the name in the ARN of a group.
@@ -49,7 +48,7 @@ impl OpinionSource for Hub {
     }
 }
 
-answers! {
+answers! { "camelCase":
     struct Item {
         account_id: Option<String>,
         region: Option<String>,
@@ -70,22 +69,10 @@ answers! {
 }
 
 async fn listed(session: &Session) -> Outcome<Vec<AwsAdvice>> {
-    let mut recommendations = Vec::new();
-    let mut pages = Pages::of("cost-optimization-hub:ListRecommendations");
-    loop {
-        let mut body = json!({
-            "filter": { "resourceTypes": [INSTANCE, GROUP] },
-            "maxResults": RESULTS_ON_A_PAGE,
-        });
-        if let Some(token) = pages.token() {
-            body["nextToken"] = token.into();
-        }
-        let page: Page = session.ask(&HUB, REGION, "ListRecommendations", &body).await?;
-        recommendations.extend(page.items.into_iter().filter_map(advice));
-        if !pages.follow(page.next_token.as_deref())? {
-            return Ok(recommendations);
-        }
-    }
+    let body = json!({ "filter": { "resourceTypes": [INSTANCE, GROUP] } });
+    let read = |_, page: Page| Ok((page.items, page.next_token));
+    let items = session.ask_list(&HUB, REGION, "ListRecommendations", body, read).await?;
+    Ok(items.into_iter().filter_map(advice).collect())
 }
 
 /// A recommendation about an instance or a group; absent for one about something else.

@@ -1,12 +1,12 @@
 //! The accounts of an organization, each read through a role in it.
 
 use super::account::connected;
-use super::pages::Pages;
+use super::pages::{PASCAL_CASE, Paging};
 use super::partition::{organizations_region, partition};
 use super::policy::is_account_id;
 use super::role::Role;
 use super::session::{AwsOptions, Session};
-use super::signed::{Protocol, Service};
+use super::signed::{Protocol, Service, answers};
 use crate::domain::{ApiUsage, Cause, CauseKind, Gap, GapSubject, Gathered};
 use crate::sources::{Account, Outcome};
 use futures_util::{StreamExt, stream};
@@ -16,9 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Accounts that are connected to side by side.
 const ACCOUNTS_AT_ONCE: usize = 8;
-/// Accounts on a page, the most that the interface gives.
-const ACCOUNTS_ON_A_PAGE: usize = 20;
-const LIST: &str = "organizations:ListAccounts";
 const ACTIVE: &str = "ACTIVE";
 /// The other states and statuses of accounts, in which they are not in use.
 const NOT_ACTIVE: [&str; 4] = ["PENDING_ACTIVATION", "SUSPENDED", "PENDING_CLOSURE", "CLOSED"];
@@ -31,6 +28,7 @@ pub(super) const ORGANIZATIONS: Service = Service {
     host_prefix: "organizations",
     protocol: Protocol::Json("AWSOrganizationsV20161128"),
     id: "organizations",
+    paging: Paging { size: 20, ..PASCAL_CASE },
 };
 
 /// Which accounts are read, and how.
@@ -141,14 +139,20 @@ async fn wanted_accounts(
     Ok(accounts)
 }
 
-/// An account as its organization lists it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Listed {
-    id: String,
-    state: Option<String>,
-    /// What came before the state, and ends with it.
-    status: Option<String>,
+answers! { "PascalCase":
+    /// An account as its organization lists it.
+    struct Listed {
+        id: String,
+        state: Option<String>,
+        /// What came before the state, and ends with it.
+        status: Option<String>,
+    }
+
+    struct Page {
+        #[serde(default)]
+        accounts: Vec<Listed>,
+        next_token: Option<String>,
+    }
 }
 
 impl Listed {
@@ -157,33 +161,16 @@ impl Listed {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Page {
-    #[serde(default)]
-    accounts: Vec<Listed>,
-    next_token: Option<String>,
-}
-
 /// Every account of the organization; pages may be empty before the last.
 async fn listed_accounts(session: &Session) -> Outcome<Vec<Listed>> {
     let region = organizations_region(session.home_region());
-    let mut accounts = Vec::new();
-    let mut pages = Pages::of(LIST);
-    loop {
-        let mut body = json!({ "MaxResults": ACCOUNTS_ON_A_PAGE });
-        if let Some(token) = pages.token() {
-            body["NextToken"] = token.into();
-        }
-        let page: Page = session.ask(&ORGANIZATIONS, region, "ListAccounts", &body).await?;
-        if !page.accounts.iter().all(|account| is_account_id(&account.id)) {
-            return Err(session.unreadable(LIST, BAD_ID));
-        }
-        accounts.extend(page.accounts);
-        if !pages.follow(page.next_token.as_deref())? {
-            return Ok(accounts);
-        }
-    }
+    let read = |action, page: Page| {
+        let is_readable = page.accounts.iter().all(|account| is_account_id(&account.id));
+        is_readable
+            .then_some((page.accounts, page.next_token))
+            .ok_or_else(|| session.unreadable(action, BAD_ID))
+    };
+    session.ask_list(&ORGANIZATIONS, region, "ListAccounts", json!({}), read).await
 }
 
 /// The active accounts among those that are named, all where none is; and how many are not

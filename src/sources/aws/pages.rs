@@ -1,8 +1,10 @@
 //! Pages of one call, bounded: a service that hands out the same page token again would
 //! be asked for ever.
 
+use super::error::{REPEATED, TOO_MANY, TOO_MUCH};
 use crate::domain::FailureKind;
 use crate::sources::{Outcome, SourceError};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,10 +12,54 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// of EC2 in a region.
 const MOST_PAGES: usize = 10_000;
 
-/// Why an answer is given up.
-pub(super) const REPEATED: &str = "the service repeated a page token: response abandoned";
-pub(super) const TOO_MANY: &str = "more than 10000 pages: response abandoned";
-pub(super) const TOO_MUCH: &str = "more results than requested: response abandoned";
+/// How a service divides lists into pages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Paging {
+    /// The field of a request with the results of a page.
+    pub size_key: &'static str,
+    /// The most that the lists in use give.
+    pub size: u32,
+    /// The field of a request with the token of a page.
+    pub token_key: &'static str,
+    /// Results of a list that are read.
+    pub most: usize,
+}
+
+/// Pages in the names of fields that begin in small letters.
+pub(super) const CAMEL_CASE: Paging =
+    Paging { size_key: "maxResults", size: 100, token_key: "nextToken", most: usize::MAX };
+/// Pages in the names of fields that begin in capital letters.
+pub(super) const PASCAL_CASE: Paging =
+    Paging { size_key: "MaxResults", token_key: "NextToken", ..CAMEL_CASE };
+
+/// The results of a page, and the token of the page after it.
+pub(super) type Part<T> = (Vec<T>, Option<String>);
+
+/// Everything in the list of an action, page by page: `ask` sends the body of a request, and
+/// `read` takes a page apart.
+///
+/// # Errors
+/// When a page cannot be asked for or read, or there is more than can be.
+pub(super) async fn listed<P, T>(
+    action: &'static str,
+    paging: &Paging,
+    mut body: Value,
+    ask: impl AsyncFn(Value) -> Outcome<P>,
+    read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
+) -> Outcome<Vec<T>> {
+    let mut items = Vec::new();
+    let mut pages = Pages::of(action).with_room(paging.most);
+    body[paging.size_key] = paging.size.into();
+    loop {
+        let (own, next) = read(action, ask(body.clone()).await?)?;
+        pages.take(own.len())?;
+        items.extend(own);
+        if !pages.follow(next.as_deref())? {
+            return Ok(items);
+        }
+        body[paging.token_key] = pages.token().into();
+    }
+}
 
 /// The pages of one call.
 #[derive(Debug)]

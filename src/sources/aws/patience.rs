@@ -1,19 +1,21 @@
 //! Calls that wait while a service throttles: for as long as the deadline allows,
 //! and not in silence.
 
-use super::error::Failed;
-use super::session::{Patience, Session};
+use super::error::{Failed, Refusal};
+use super::pages::{Pages, Part};
+use super::session::{Patience, RegionClients, Session};
 use crate::domain::FailureKind;
 use crate::sources::Outcome;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
-use aws_smithy_types::error::metadata::ProvideErrorMetadata;
-use std::error::Error;
 use std::time::{Duration, Instant};
 
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+/// What the SDK makes of a call.
+pub(super) type Sent<T, E> = Result<T, SdkError<E, HttpResponse>>;
 
 impl Patience {
     /// How long throttling is still waited out.
@@ -36,34 +38,51 @@ impl Session {
         !left.is_zero()
     }
 
-    /// Sends a request of an action; where the service throttles it, again and again
-    /// until the deadline, and once more where the credentials had expired and can be
-    /// renewed.
+    /// Sends a request of an action when its turn in a region has come; where the service
+    /// throttles it, again and again until the deadline, and once more where the credentials
+    /// had expired and can be renewed.
     ///
     /// # Errors
     /// When it fails in another way, or the deadline has passed.
-    pub(super) async fn patient<T, E, F>(
+    pub(super) async fn patient<T, E: Refusal, F: Future<Output = Sent<T, E>>>(
         &self,
         action: &'static str,
+        region: &str,
         send: impl Fn() -> F,
-    ) -> Outcome<T>
-    where
-        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
-        E: ProvideErrorMetadata + Error + 'static,
-    {
-        self.attempted(action, send).await.map_err(|failed| failed.error)
+    ) -> Outcome<T> {
+        self.attempted(action, region, send).await.map_err(|failed| failed.error)
     }
 
-    /// The same, with the answer where it could not be read.
-    pub(super) async fn attempted<T, E, F>(
+    /// Everything on the pages of a request that takes the token of a page. `read` takes a page
+    /// apart.
+    ///
+    /// # Errors
+    /// When a page fails, or they do not end.
+    pub(super) async fn paged<P, T, E: Refusal, F: Future<Output = Sent<P, E>>>(
         &self,
         action: &'static str,
+        region: &str,
+        send: impl Fn(Option<String>) -> F,
+        mut read: impl FnMut(P) -> Part<T>,
+    ) -> Outcome<Vec<T>> {
+        let (mut pages, mut items) = (Pages::of(action), Vec::new());
+        loop {
+            let (own, next) = read(self.patient(action, region, || send(pages.token())).await?);
+            items.extend(own);
+            if !pages.follow(next.as_deref())? {
+                return Ok(items);
+            }
+        }
+    }
+
+    /// The same of one request, with the answer where it could not be read.
+    pub(super) async fn attempted<T, E: Refusal, F: Future<Output = Sent<T, E>>>(
+        &self,
+        action: &'static str,
+        region: &str,
         send: impl Fn() -> F,
-    ) -> Result<T, Failed>
-    where
-        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
-        E: ProvideErrorMetadata + Error + 'static,
-    {
+    ) -> Result<T, Failed> {
+        self.turn(action, region).await;
         self.persistent(action, move || {
             let sent = send();
             async move { sent.await.map_err(|error| Failed::of(action, &error, &self.secrets())) }
@@ -72,14 +91,11 @@ impl Session {
     }
 
     /// The same of any call that says how it failed.
-    pub(super) async fn persistent<T, F>(
+    pub(super) async fn persistent<T, F: Future<Output = Result<T, Failed>>>(
         &self,
         action: &'static str,
         call: impl Fn() -> F,
-    ) -> Result<T, Failed>
-    where
-        F: Future<Output = Result<T, Failed>>,
-    {
+    ) -> Result<T, Failed> {
         let mut pause = FIRST_PAUSE;
         let mut is_renewed = false;
         loop {
@@ -104,5 +120,19 @@ impl Session {
             self.meter.is_again(action);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+}
+
+impl RegionClients {
+    /// As [`Session::patient`] in this region.
+    ///
+    /// # Errors
+    /// When it fails in another way, or the deadline has passed.
+    pub(super) async fn patient<T, E: Refusal, F: Future<Output = Sent<T, E>>>(
+        &self,
+        action: &'static str,
+        send: impl Fn() -> F,
+    ) -> Outcome<T> {
+        self.session.patient(action, &self.region, send).await
     }
 }

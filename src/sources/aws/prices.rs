@@ -1,7 +1,6 @@
 //! Live prices: the price list and the spot history.
 
 use super::error::NO_ENDPOINT;
-use super::pages::Pages;
 use super::partition::partition;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
@@ -150,23 +149,20 @@ pub(super) async fn products(
         SourceError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region.to_owned())
     })?;
     let client = session.pricing(endpoint);
-    let mut products = Vec::new();
-    let mut pages = Pages::of(PRODUCTS);
-    loop {
-        session.pricing_turn(endpoint).await;
-        let request = client
+    let send = |token| {
+        client
             .get_products()
             .service_code(service)
             .format_version("aws_v1")
             .set_filters(Some(filters.clone()))
-            .set_next_token(pages.token());
-        let page = session.patient(PRODUCTS, || request.clone().send()).await?;
-        products
-            .extend(page.price_list().iter().filter_map(|text| serde_json::from_str(text).ok()));
-        if !pages.follow(page.next_token())? {
-            return Ok(products);
-        }
-    }
+            .set_next_token(token)
+            .send()
+    };
+    let listed = session.paged(PRODUCTS, endpoint, send, |page| {
+        let products = page.price_list().iter().filter_map(|text| serde_json::from_str(text).ok());
+        (products.collect(), page.next_token)
+    });
+    listed.await
 }
 
 /// Time-weighted mean spot price of each type and zone over the window, and what
@@ -187,36 +183,30 @@ pub async fn spot_prices(
         OperatingSystem::Sles => "SUSE Linux",
         OperatingSystem::OtherLicensed => return Ok(Vec::new()),
     };
-    let RegionClients { ec2, session, .. } = clients;
-    let mut changes: BTreeMap<(String, String), Vec<(Timestamp, Decimal)>> = BTreeMap::new();
-    let mut pages = Pages::of("ec2:DescribeSpotPriceHistory");
-    loop {
-        clients.ec2_turn().await;
-        let request = ec2
-            .describe_spot_price_history()
+    let RegionClients { ec2, session, region, .. } = clients;
+    let send = |token| {
+        ec2.describe_spot_price_history()
             .set_instance_types(Some(
                 types.iter().map(|name| InstanceType::from(name.as_str())).collect(),
             ))
             .product_descriptions(description)
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
-            .set_next_token(pages.token());
-        let page =
-            session.patient("ec2:DescribeSpotPriceHistory", || request.clone().send()).await?;
-        for change in page.spot_price_history() {
-            let parts = (
-                change.instance_type().map(|name| name.as_str().to_owned()),
-                change.availability_zone().map(str::to_owned),
-                change.timestamp().and_then(timestamp),
-                change.spot_price().and_then(|price| price.parse().ok()),
-            );
-            if let (Some(name), Some(zone), Some(time), Some(price)) = parts {
-                changes.entry((name, zone)).or_default().push((time, price));
-            }
-        }
-        if !pages.follow(page.next_token())? {
-            break;
-        }
+            .set_next_token(token)
+            .send()
+    };
+    let listed = session.paged("ec2:DescribeSpotPriceHistory", region, send, |page| {
+        let changes = page.spot_price_history().iter().filter_map(|change| {
+            let name = change.instance_type()?.as_str().to_owned();
+            let zone = change.availability_zone()?.to_owned();
+            let time = timestamp(change.timestamp()?)?;
+            Some(((name, zone), (time, change.spot_price()?.parse::<Decimal>().ok()?)))
+        });
+        (changes.collect(), page.next_token)
+    });
+    let mut changes: BTreeMap<(String, String), Vec<(Timestamp, Decimal)>> = BTreeMap::new();
+    for (key, change) in listed.await? {
+        changes.entry(key).or_default().push(change);
     }
     let seen_on = window.end.to_zoned(jiff::tz::TimeZone::UTC).date();
     Ok(changes

@@ -12,7 +12,7 @@ use super::partition::organizations_region;
 use super::prices::endpoint_of;
 use super::sagemaker::{SAGEMAKER, TAGGING};
 use super::scaling::AUTO_SCALING;
-use super::session::{AwsService, RegionClients, Session};
+use super::session::{AwsService, DEFAULT_REGION, RegionClients, Session};
 use super::signed::Service;
 use crate::domain::{FailureKind, Metric};
 use crate::sources::{Outcome, SourceError};
@@ -111,17 +111,19 @@ async fn asked(
         "cloudwatch" => Some(of_cloudwatch(&session.in_region(region), operation, at).await),
         "pricing" => {
             let endpoint = endpoint_of(region)?;
-            session.pricing_turn(endpoint).await;
-            let request = session
-                .pricing(endpoint)
-                .get_products()
-                .service_code("AmazonEC2")
-                .format_version("aws_v1")
-                .max_results(1);
-            Some(session.patient("pricing:GetProducts", || request.clone().send()).await.map(drop))
+            let prices = session.pricing(endpoint);
+            let send = || {
+                prices
+                    .get_products()
+                    .service_code("AmazonEC2")
+                    .format_version("aws_v1")
+                    .max_results(1)
+                    .send()
+            };
+            Some(session.patient(action, endpoint, send).await.map(drop))
         }
         "savingsplans" if !has_savings_plans(region) => None,
-        "savingsplans" => Some(of_savings_plans(session, operation).await),
+        "savingsplans" => Some(of_savings_plans(session, operation, action).await),
         "cost-optimization-hub" if !has_hub(region) => None,
         "autoscaling" => {
             let fields = [("MaxRecords".to_owned(), "1".to_owned())];
@@ -137,41 +139,38 @@ async fn asked(
 }
 
 async fn of_ec2(clients: &RegionClients, operation: &str, action: &'static str) -> Outcome<()> {
-    let RegionClients { ec2, session, .. } = clients;
-    clients.ec2_turn().await;
+    let ec2 = &clients.ec2;
     match operation {
-        "DescribeAddresses" => {
-            let request = ec2.describe_addresses().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
-        }
-        "DescribeCapacityReservations" => {
-            let request = ec2.describe_capacity_reservations().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
-        }
-        "DescribeInstanceTypes" => {
-            let request = ec2.describe_instance_types().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
-        }
+        "DescribeAddresses" => clients
+            .patient(action, || ec2.describe_addresses().dry_run(true).send())
+            .await
+            .map(drop),
+        "DescribeCapacityReservations" => clients
+            .patient(action, || ec2.describe_capacity_reservations().dry_run(true).send())
+            .await
+            .map(drop),
+        "DescribeInstanceTypes" => clients
+            .patient(action, || ec2.describe_instance_types().dry_run(true).send())
+            .await
+            .map(drop),
         "DescribeRegions" => {
-            let request = ec2.describe_regions().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
+            clients.patient(action, || ec2.describe_regions().dry_run(true).send()).await.map(drop)
         }
-        "DescribeReservedInstances" => {
-            let request = ec2.describe_reserved_instances().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
-        }
-        "DescribeSpotPriceHistory" => {
-            let request = ec2.describe_spot_price_history().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
-        }
+        "DescribeReservedInstances" => clients
+            .patient(action, || ec2.describe_reserved_instances().dry_run(true).send())
+            .await
+            .map(drop),
+        "DescribeSpotPriceHistory" => clients
+            .patient(action, || ec2.describe_spot_price_history().dry_run(true).send())
+            .await
+            .map(drop),
         "DescribeVolumes" => {
-            let request = ec2.describe_volumes().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
+            clients.patient(action, || ec2.describe_volumes().dry_run(true).send()).await.map(drop)
         }
-        _ => {
-            let request = ec2.describe_instances().dry_run(true);
-            session.patient(action, || request.clone().send()).await.map(drop)
-        }
+        _ => clients
+            .patient(action, || ec2.describe_instances().dry_run(true).send())
+            .await
+            .map(drop),
     }
 }
 
@@ -186,33 +185,26 @@ async fn of_cloudwatch(clients: &RegionClients, operation: &str, at: Timestamp) 
         .build();
     let statistic = MetricStat::builder().metric(cpu).period(HOUR_SECONDS).stat("Average").build();
     let query = MetricDataQuery::builder().id("q0").metric_stat(statistic).build();
-    clients.metrics_asked(1);
-    clients.cloudwatch_turn().await;
+    clients.session.meter.metrics_asked(1);
     let request = clients
         .cloudwatch
         .get_metric_data()
         .metric_data_queries(query)
         .start_time(DateTime::from_secs(at.as_second() - i64::from(HOUR_SECONDS)))
         .end_time(DateTime::from_secs(at.as_second()));
-    let session = &clients.session;
-    session.patient("cloudwatch:GetMetricData", || request.clone().send()).await.map(drop)
+    clients.patient("cloudwatch:GetMetricData", || request.clone().send()).await.map(drop)
 }
 
-async fn of_savings_plans(session: &Session, operation: &str) -> Outcome<()> {
-    session.savings_plans_turn().await;
+async fn of_savings_plans(session: &Session, operation: &str, action: &'static str) -> Outcome<()> {
     let client = session.savings_plans();
     if operation == "DescribeSavingsPlans" {
-        let request =
-            client.describe_savings_plans().states(SavingsPlanState::Active).max_results(1);
-        let action = "savingsplans:DescribeSavingsPlans";
-        return session.patient(action, || request.clone().send()).await.map(drop);
+        let state = SavingsPlanState::Active;
+        let request = client.describe_savings_plans().states(state).max_results(1);
+        return session.patient(action, DEFAULT_REGION, || request.clone().send()).await.map(drop);
     }
-    let request = client
-        .describe_savings_plans_offering_rates()
-        .products(SavingsPlanProductType::Ec2)
-        .max_results(1);
-    let action = "savingsplans:DescribeSavingsPlansOfferingRates";
-    session.patient(action, || request.clone().send()).await.map(drop)
+    let product = SavingsPlanProductType::Ec2;
+    let request = client.describe_savings_plans_offering_rates().products(product).max_results(1);
+    session.patient(action, DEFAULT_REGION, || request.clone().send()).await.map(drop)
 }
 
 /// The smallest question about an operation of a service without a client, and the region
@@ -264,14 +256,12 @@ fn question<'a>(
 /// When CloudWatch refuses or does not answer in time.
 pub async fn gpu_series(clients: &RegionClients, namespace: &str) -> Outcome<(usize, bool)> {
     const LIST: &str = "cloudwatch:ListMetrics";
-    clients.cloudwatch_turn().await;
     let request = clients
         .cloudwatch
         .list_metrics()
         .namespace(namespace)
         .metric_name(cloudwatch_name(Metric::GpuUtilization));
-    let session = &clients.session;
-    let answer = session.patient(LIST, || request.clone().send());
+    let answer = clients.patient(LIST, || request.clone().send());
     let page = tokio::time::timeout(WITHIN, answer).await.unwrap_or_else(|_| Err(late(LIST)))?;
     Ok((page.metrics().len(), page.next_token().is_some()))
 }

@@ -2,8 +2,7 @@
 
 use super::commitments::{SECONDS_PER_YEAR, has_savings_plans};
 use super::error::NO_RATES;
-use super::pages::Pages;
-use super::session::Session;
+use super::session::{DEFAULT_REGION, Session};
 use crate::domain::{CommitmentTerm, Currency, FailureKind, HourlyRate, PriceKey, PriceOption};
 use crate::sources::quoted::{observed, payment_option};
 use crate::sources::{Outcome, Quoted, SourceError};
@@ -34,11 +33,8 @@ pub async fn savings_plan_rates(
         return Err(SourceError::own(ACTION, FailureKind::Unsupported, NO_RATES, region));
     }
     let client = session.savings_plans();
-    let mut rates = Vec::new();
-    let mut pages = Pages::of(ACTION);
-    loop {
-        session.savings_plans_turn().await;
-        let request = client
+    let send = |token| {
+        client
             .describe_savings_plans_offering_rates()
             .savings_plan_types(SavingsPlanType::Ec2Instance)
             .savings_plan_types(SavingsPlanType::Compute)
@@ -52,13 +48,14 @@ pub async fn savings_plan_rates(
             .filters(filter(SavingsPlanRateFilterAttribute::ProductDescription, ["Linux/UNIX"]))
             .filters(filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
             .max_results(RATES_AT_ONCE)
-            .set_next_token(pages.token());
-        let page = session.patient(ACTION, || request.clone().send()).await?;
-        rates.extend(page.search_results().iter().filter_map(|rate| quote(rate, region, read_on)));
-        if !pages.follow(page.next_token())? {
-            return Ok(rates);
-        }
-    }
+            .set_next_token(token)
+            .send()
+    };
+    let listed = session.paged(ACTION, DEFAULT_REGION, send, |page| {
+        let rates = page.search_results().iter();
+        (rates.filter_map(|rate| quote(rate, region, read_on)).collect(), page.next_token)
+    });
+    listed.await
 }
 
 fn filter<'a>(

@@ -1,6 +1,6 @@
 //! Settings of the Auto Scaling groups that instances are in.
 
-use super::pages::Pages;
+use super::pages::{PASCAL_CASE, Pages, Paging};
 use super::query::{at, members, parsed, text};
 use super::session::RegionClients;
 use super::signed::{Protocol, Service};
@@ -15,6 +15,7 @@ pub(super) const AUTO_SCALING: Service = Service {
     host_prefix: "autoscaling",
     protocol: Protocol::Query("2011-01-01"),
     id: "autoscaling",
+    paging: Paging { size_key: "MaxRecords", size: 50, ..PASCAL_CASE },
 };
 
 const GROUPS: &str = "autoscaling:DescribeAutoScalingGroups";
@@ -119,10 +120,6 @@ fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup
     let suspended = members(node, &["SuspendedProcesses"]);
     let suspended = suspended.filter_map(|process| owned(process, &["ProcessName"]));
     let suspended: BTreeSet<String> = suspended.collect();
-    let protected = members(node, &["Instances"])
-        .filter(|instance| value(*instance, &["ProtectedFromScaleIn"]) == Some(true))
-        .filter_map(|instance| text(instance, &["InstanceId"]).map(ResourceId::named));
-    let protected: BTreeSet<ResourceId> = protected.collect();
     Some(ScalingGroup {
         name: owned(node, &["AutoScalingGroupName"])?,
         account: account.to_owned(),
@@ -143,20 +140,21 @@ fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup
             size: value(node, &["WarmPoolSize"]),
         }),
         suspended: suspended.into_iter().collect(),
-        protected: protected.into_iter().collect(),
-        in_service: at(node, &["Instances"]).map(|_| in_service(node)),
+        protected: instances(node, |instance| {
+            value(instance, &["ProtectedFromScaleIn"]) == Some(true)
+        }),
+        // Those that start, end or are in standby are in the same list.
+        in_service: at(node, &["Instances"]).map(|_| {
+            instances(node, |instance| text(instance, &["LifecycleState"]) == Some("InService"))
+        }),
         batch: None,
     })
 }
 
-/// The instances that a group's desired capacity counts. Those that start, end or are in
-/// standby are in the same list.
-fn in_service(group: Node<'_, '_>) -> Vec<ResourceId> {
-    let instances = members(group, &["Instances"]);
-    let instances =
-        instances.filter(|instance| text(*instance, &["LifecycleState"]) == Some("InService"));
-    let ids =
-        instances.filter_map(|instance| text(instance, &["InstanceId"]).map(ResourceId::named));
+/// Some instances of a group, ascending.
+fn instances(group: Node<'_, '_>, is_wanted: impl Fn(Node<'_, '_>) -> bool) -> Vec<ResourceId> {
+    let wanted = members(group, &["Instances"]).filter(|instance| is_wanted(*instance));
+    let ids = wanted.filter_map(|instance| text(instance, &["InstanceId"]).map(ResourceId::named));
     ids.collect::<BTreeSet<ResourceId>>().into_iter().collect()
 }
 

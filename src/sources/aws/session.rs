@@ -1,6 +1,6 @@
 //! Credentials, clients and identity.
 
-use super::limit::{self, RateLimiter};
+use super::limit::RateLimiter;
 use super::meter::Meter;
 use crate::domain::{ApiUsage, named_enum};
 use crate::sources::secrets::Secrets;
@@ -33,7 +33,7 @@ const TIME_LIMITS: TimeLimits = TimeLimits {
 const CREDENTIALS_WITHIN: Duration = Duration::from_secs(60);
 
 /// The region to ask when nothing else names one.
-const DEFAULT_REGION: &str = "us-east-1";
+pub(super) const DEFAULT_REGION: &str = "us-east-1";
 
 #[derive(Debug, Clone, Copy)]
 struct TimeLimits {
@@ -277,9 +277,9 @@ impl Session {
     /// # Errors
     /// When STS does not answer or refuses the credentials.
     pub async fn account(&self) -> Outcome<String> {
-        let sts = self.sts();
-        let request = sts.get_caller_identity();
-        let answer = self.patient("sts:GetCallerIdentity", || request.clone().send()).await?;
+        let (sts, action) = (self.sts(), "sts:GetCallerIdentity");
+        let answer =
+            self.patient(action, self.home_region(), || sts.get_caller_identity().send()).await?;
         Ok(answer.account().unwrap_or("unknown").to_owned())
     }
 
@@ -289,9 +289,9 @@ impl Session {
     /// When EC2 refuses or does not answer.
     pub async fn enabled_regions(&self) -> Outcome<Vec<String>> {
         let clients = self.in_region(self.home_region());
-        clients.ec2_turn().await;
-        let request = clients.ec2.describe_regions();
-        let answer = self.patient("ec2:DescribeRegions", || request.clone().send()).await?;
+        let ec2 = &clients.ec2;
+        let answer =
+            clients.patient("ec2:DescribeRegions", || ec2.describe_regions().send()).await?;
         let mut regions: Vec<String> = answer
             .regions()
             .iter()
@@ -317,17 +317,9 @@ impl Session {
         client!(aws_sdk_pricing, self, Region::from_static(endpoint_region))
     }
 
-    pub(super) async fn pricing_turn(&self, endpoint_region: &str) {
-        self.limiter.acquire("pricing", endpoint_region, limit::PRICING).await;
-    }
-
     /// A client of the savings plans, one endpoint for all regions.
     pub(super) fn savings_plans(&self) -> aws_sdk_savingsplans::Client {
         client!(aws_sdk_savingsplans, self, Region::from_static(DEFAULT_REGION))
-    }
-
-    pub(super) async fn savings_plans_turn(&self) {
-        self.limiter.acquire("savingsplans", DEFAULT_REGION, limit::SAVINGS_PLANS).await;
     }
 
     /// The endpoint of every service, where one is configured.
@@ -346,8 +338,9 @@ impl Session {
         self.connector.get_or_init(make).clone()
     }
 
-    pub(super) async fn signed_turn(&self, service: &'static str, region: &str) {
-        self.limiter.acquire(service, region, limit::SIGNED).await;
+    /// Waits until the call of an action in a region is due.
+    pub(super) async fn turn(&self, action: &'static str, region: &str) {
+        self.limiter.acquire(action, region).await;
     }
 
     /// What requests were signed with so far.
@@ -360,20 +353,6 @@ impl Session {
     }
 }
 
-impl RegionClients {
-    pub(super) async fn ec2_turn(&self) {
-        self.session.limiter.acquire("ec2", &self.region, limit::EC2).await;
-    }
-
-    pub(super) async fn cloudwatch_turn(&self) {
-        self.session.limiter.acquire("cloudwatch", &self.region, limit::CLOUDWATCH).await;
-    }
-
-    pub(super) fn metrics_asked(&self, metrics: usize) {
-        self.session.meter.metrics_asked(metrics);
-    }
-}
-
 /// Domain time of an SDK time; `None` out of range.
 pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Timestamp> {
     jiff::Timestamp::new(time.secs(), i32::try_from(time.subsec_nanos()).ok()?).ok()
@@ -383,7 +362,7 @@ pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Times
 mod tests {
     use super::*;
     use crate::domain::FailureKind;
-    use crate::sources::aws::signed::{Protocol, Service};
+    use crate::sources::aws::organization::ORGANIZATIONS;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
@@ -460,19 +439,14 @@ mod tests {
     /// The pauses of five attempts are 7.5 seconds.
     #[tokio::test]
     async fn a_signed_call_is_not_made_again_after_the_deadline() {
-        const SERVICE: Service = Service {
-            signing_name: "organizations",
-            host_prefix: "organizations",
-            protocol: Protocol::Json("AWSOrganizationsV20161128"),
-            id: "organizations",
-        };
         let server = listener();
         let begin = Instant::now();
         let session = session(&server, TIME_LIMITS, begin);
         throttle(server);
         let body = serde_json::json!({});
-        let answer =
-            session.ask::<serde_json::Value>(&SERVICE, "us-east-1", "ListAccounts", &body).await;
+        let answer = session
+            .ask::<serde_json::Value>(&ORGANIZATIONS, "us-east-1", "ListAccounts", &body)
+            .await;
         let error = answer.expect_err("it is throttled");
         assert_eq!(
             error.to_string(),

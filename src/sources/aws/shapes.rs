@@ -2,7 +2,6 @@
 //! corrects AWS's own errors (g6f and gr6f report zero GPUs).
 
 use super::inventory::filter;
-use super::pages::Pages;
 use super::session::RegionClients;
 use crate::catalog;
 use crate::domain::{AcceleratorKind, Architecture, GpuModel, GpuOffer, GpuShare, InstanceShape};
@@ -19,25 +18,17 @@ const TYPES_AT_ONCE: usize = 100;
 /// # Errors
 /// When EC2 refuses or does not answer.
 pub async fn shapes(clients: &RegionClients, types: &[String]) -> Outcome<Vec<InstanceShape>> {
-    let RegionClients { ec2, session, .. } = clients;
+    let RegionClients { ec2, session, region, .. } = clients;
     let mut shapes = Vec::new();
     for some in types.chunks(TYPES_AT_ONCE) {
-        let mut pages = Pages::of("ec2:DescribeInstanceTypes");
-        loop {
-            clients.ec2_turn().await;
-            // A filter, unlike a list of names, does not fail for one that the
-            // region does not know.
-            let request = ec2
-                .describe_instance_types()
-                .filters(filter("instance-type", some))
-                .set_next_token(pages.token());
-            let page =
-                session.patient("ec2:DescribeInstanceTypes", || request.clone().send()).await?;
-            shapes.extend(page.instance_types().iter().filter_map(shape));
-            if !pages.follow(page.next_token())? {
-                break;
-            }
-        }
+        // A filter, unlike a list of names, does not fail for one that the region does not know.
+        let named = || filter("instance-type", some);
+        let send =
+            |token| ec2.describe_instance_types().filters(named()).set_next_token(token).send();
+        let listed = session.paged("ec2:DescribeInstanceTypes", region, send, |page| {
+            (page.instance_types().iter().filter_map(shape).collect(), page.next_token)
+        });
+        shapes.extend(listed.await?);
     }
     Ok(shapes)
 }

@@ -3,10 +3,11 @@
 //! `restJson1`. Retries, time limits and the bound of an answer are those of the other clients.
 
 use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
+use super::pages::{Paging, Part, listed};
 use super::partition::dns_suffix;
 use super::policy::known_action;
 use super::query;
-use super::session::Session;
+use super::session::{RegionClients, Session};
 use crate::domain::FailureKind;
 use crate::sources::again::{RetryPolicy, seconds_of};
 use crate::sources::error::chain;
@@ -93,13 +94,30 @@ pub(super) struct Service {
     pub protocol: Protocol,
     /// The prefix of its actions in policies, under which its calls are counted.
     pub id: &'static str,
+    pub paging: Paging,
 }
 
-/// Parts of answers of services whose names of fields begin in small letters.
+impl Service {
+    /// The action of an operation.
+    ///
+    /// # Errors
+    /// When none of the policies allows it.
+    fn action(&self, operation: &str) -> Outcome<&'static str> {
+        known_action(self.id, operation).ok_or_else(|| SourceError {
+            action: None,
+            kind: FailureKind::Unsupported,
+            code: NOT_IN_POLICY.to_owned(),
+            said: format!("{}:{operation}", self.id),
+            cause: None,
+        })
+    }
+}
+
+/// Parts of answers of services, by how these write the names of fields.
 macro_rules! answers {
-    ($($item:item)*) => {$(
-        #[derive(Debug, Deserialize)]
-        #[serde(rename_all = "camelCase")]
+    ($case:literal: $($item:item)*) => {$(
+        #[derive(Debug, Clone, PartialEq, Deserialize)]
+        #[serde(rename_all = $case)]
         $item
     )*};
 }
@@ -125,11 +143,8 @@ impl Call<'_> {
     }
 }
 
-/// An attempt without an answer.
-struct Missed {
-    failed: Box<Failed>,
-    again: RetryPolicy,
-}
+/// An attempt without an answer, and whether there is to be another.
+type Missed = (Box<Failed>, RetryPolicy);
 
 impl Session {
     /// Asks a service in a region with a JSON document. Only an action of the policies is
@@ -146,6 +161,22 @@ impl Session {
     ) -> Outcome<T> {
         let (action, answer) = self.answer(service, region, operation, body.to_string()).await?;
         serde_json::from_slice(&answer).map_err(|error| self.unreadable(action, &error.to_string()))
+    }
+
+    /// Asks a service in a region for everything in a list. `read` takes a page apart.
+    ///
+    /// # Errors
+    /// When a page cannot be asked for or read, or there is more than can be.
+    pub(super) async fn ask_list<P: DeserializeOwned, T>(
+        &self,
+        service: &Service,
+        region: &str,
+        operation: &str,
+        body: Value,
+        read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
+    ) -> Outcome<Vec<T>> {
+        let ask = async |body: Value| self.ask::<P>(service, region, operation, &body).await;
+        listed(service.action(operation)?, &service.paging, body, ask, read).await
     }
 
     /// Asks a service in a region with the fields of a form, and answers its XML. Only an
@@ -178,15 +209,7 @@ impl Session {
         operation: &str,
         body: String,
     ) -> Outcome<(&'static str, Vec<u8>)> {
-        let Some(action) = known_action(service.id, operation) else {
-            return Err(SourceError {
-                action: None,
-                kind: FailureKind::Unsupported,
-                code: NOT_IN_POLICY.to_owned(),
-                said: format!("{}:{operation}", service.id),
-                cause: None,
-            });
-        };
+        let action = service.action(operation)?;
         let call = Call {
             service,
             action,
@@ -213,37 +236,29 @@ impl Session {
 
     /// One call with its attempts.
     async fn tried(&self, call: &Call<'_>) -> Result<Vec<u8>, Failed> {
-        self.signed_turn(call.service.id, call.region).await;
+        self.turn(call.action, call.region).await;
         self.meter.called(call.action);
         let mut tries = 1;
         loop {
-            let missed = match self.once(call).await {
+            let (failed, again) = match self.once(call).await {
                 Ok(answer) => return Ok(answer),
                 Err(missed) => missed,
             };
-            let Some(pause) = missed.again.pause(tries, FIRST_PAUSE) else {
-                return Err(*missed.failed);
-            };
-            if !self.paused(pause, missed.failed.error.kind).await {
-                return Err(*missed.failed);
+            match again.pause(tries, FIRST_PAUSE) {
+                Some(pause) if self.paused(pause, failed.error.kind).await => tries += 1,
+                _ => return Err(*failed),
             }
-            tries += 1;
         }
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
         self.meter.attempted();
-        let credentials = self.credentials().await.map_err(|error| Missed {
-            failed: Box::new(Failed { error, unread: None }),
-            again: RetryPolicy::Never,
-        })?;
+        let missed = |error, again| -> Missed { (Box::new(Failed { error, unread: None }), again) };
+        let credentials =
+            self.credentials().await.map_err(|error| missed(error, RetryPolicy::Never))?;
         self.meter.keep_secret(credentials.session_token().unwrap_or_default());
-        let failure = |kind, code: &str, why: &str, again| Missed {
-            failed: Box::new(Failed {
-                error: SourceError::own(call.action, kind, code, self.secrets().blank(why)),
-                unread: None,
-            }),
-            again,
+        let failure = |kind, code: &str, why: &str, again| {
+            missed(SourceError::own(call.action, kind, code, self.secrets().blank(why)), again)
         };
         // Whatever may pass is tried as often as the SDK's standard mode tries here.
         let passing = RetryPolicy::Later(None);
@@ -271,10 +286,37 @@ impl Session {
         }
         let failed = refusal(call.action, status, error_type, body, &self.secrets());
         let may_pass = status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled;
-        Err(Missed {
-            again: if may_pass { RetryPolicy::Later(wait) } else { RetryPolicy::Never },
-            failed: Box::new(failed),
-        })
+        let again = if may_pass { RetryPolicy::Later(wait) } else { RetryPolicy::Never };
+        Err((Box::new(failed), again))
+    }
+}
+
+impl RegionClients {
+    /// As [`Session::ask`] in this region.
+    ///
+    /// # Errors
+    /// When the service refuses or does not answer, or the answer cannot be read.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        service: &Service,
+        operation: &str,
+        body: &Value,
+    ) -> Outcome<T> {
+        self.session.ask::<T>(service, &self.region, operation, body).await
+    }
+
+    /// As [`Session::ask_list`] in this region.
+    ///
+    /// # Errors
+    /// When a page cannot be asked for or read, or there is more than can be.
+    pub(super) async fn ask_list<P: DeserializeOwned, T>(
+        &self,
+        service: &Service,
+        operation: &str,
+        body: Value,
+        read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
+    ) -> Outcome<Vec<T>> {
+        self.session.ask_list::<P, T>(service, &self.region, operation, body, read).await
     }
 }
 

@@ -1,14 +1,9 @@
 use super::*;
+use crate::sources::aws::organization::ORGANIZATIONS as SERVICE;
+use crate::sources::aws::scaling::AUTO_SCALING;
 
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 const ACTION: &str = "organizations:ListAccounts";
-
-const SERVICE: Service = Service {
-    signing_name: "organizations",
-    host_prefix: "organizations",
-    protocol: Protocol::Json("AWSOrganizationsV20161128"),
-    id: "organizations",
-};
 
 /// 2026-11-15T08:30:00Z
 fn at() -> SystemTime {
@@ -68,12 +63,6 @@ fn a_session_token_is_sent_and_signed() {
 
 #[test]
 fn a_form_is_signed_without_a_target() {
-    const AUTO_SCALING: Service = Service {
-        signing_name: "autoscaling",
-        host_prefix: "autoscaling",
-        protocol: Protocol::Query("2011-01-01"),
-        id: "autoscaling",
-    };
     let name = ("AutoScalingGroupNames.member.1".to_owned(), "a b".to_owned());
     let call = Call {
         service: &AUTO_SCALING,

@@ -1,5 +1,6 @@
 //! What ECS answers, as far as it is read.
 
+use crate::sources::aws::pages::Part;
 use crate::sources::aws::signed::answers;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 /// What resources of the kind are called.
 pub(super) const GPU: &str = "GPU";
 
-answers! {
+answers! { "camelCase":
     pub(super) struct ContainerInstances {
         #[serde(default)]
         pub container_instances: Vec<ContainerInstance>,
@@ -118,35 +119,22 @@ pub(super) fn described<'a>(
     }
 }
 
-/// A page of a list of names.
-#[derive(Debug)]
-pub(super) struct Page<'a> {
-    pub names: Vec<String>,
-    /// The token of the page after it.
-    pub next: Option<&'a str>,
-}
-
-impl<'a> Page<'a> {
-    /// The page whose names are under a key.
-    ///
-    /// # Errors
-    /// When it is not a list of texts, which says nothing about what exists, or when it is not
-    /// known whether another page follows.
-    pub fn of(page: &'a Value, key: &str) -> Result<Self, String> {
-        let rows = page.get(key).and_then(Value::as_array);
-        let rows = rows.ok_or_else(|| format!("{key} is not a list"))?;
-        let names = rows.iter().map(|name| name.as_str().map(str::to_owned));
-        let names: Option<Vec<String>> = names.collect();
-        let next = match page.get("nextToken") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(token)) => Some(token.as_str()),
-            Some(_) => return Err("nextToken is not a text".to_owned()),
-        };
-        Ok(Self {
-            names: names.ok_or_else(|| format!("{key} has a name that is not a text"))?,
-            next,
-        })
-    }
+/// The names that a page of a list has under a key, and the token of the page after it.
+///
+/// # Errors
+/// When it is not a list of texts, which says nothing about what exists, or when it is not
+/// known whether another page follows.
+pub(super) fn page_of(page: &Value, key: &str) -> Result<Part<String>, String> {
+    let rows = page.get(key).and_then(Value::as_array);
+    let rows = rows.ok_or_else(|| format!("{key} is not a list"))?;
+    let names: Option<Vec<String>> =
+        rows.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+    let next = match page.get("nextToken") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(token)) => Some(token.clone()),
+        Some(_) => return Err("nextToken is not a text".to_owned()),
+    };
+    Ok((names.ok_or_else(|| format!("{key} has a name that is not a text"))?, next))
 }
 
 #[cfg(test)]
@@ -187,10 +175,7 @@ mod tests {
 
     #[test]
     fn a_list_is_empty_only_if_it_says_so() {
-        let of = |page: &Value| -> Result<(Vec<String>, Option<String>), String> {
-            let page = Page::of(page, "clusterArns")?;
-            Ok((page.names, page.next.map(str::to_owned)))
-        };
+        let of = |page: &Value| page_of(page, "clusterArns");
         assert_eq!(of(&json!({ "clusterArns": [] })), Ok((Vec::new(), None)));
         let page = json!({ "clusterArns": ["a", "b"], "nextToken": "t" });
         let names = vec!["a".to_owned(), "b".to_owned()];

@@ -4,13 +4,13 @@
 mod claims;
 mod listed;
 
-use super::pages::Pages;
+use super::pages::{CAMEL_CASE, Part};
 use super::session::RegionClients;
 use super::signed::{Protocol, Service};
 use crate::domain::{Clusters, GapSubject, Gathered, Instance, Provider, ResourceId};
 use crate::sources::{Outcome, SourceError};
 use claims::{Host, joined};
-use listed::{ContainerInstance, ContainerInstances, Page, Task, Tasks, described};
+use listed::{ContainerInstance, ContainerInstances, Task, Tasks, described, page_of};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -19,12 +19,10 @@ pub(super) const ECS: Service = Service {
     host_prefix: "ecs",
     protocol: Protocol::Json("AmazonEC2ContainerServiceV20141113"),
     id: "ecs",
+    paging: CAMEL_CASE,
 };
 
-const INSTANCES: &str = "ecs:ListContainerInstances";
-const TASKS: &str = "ecs:ListTasks";
-
-/// Results on a page, and what one call describes, at most.
+/// What one call describes, at most.
 const AT_ONCE: usize = 100;
 
 /// The instances that run, by the ids that ECS names them by.
@@ -46,7 +44,9 @@ pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> 
         gaps.push(error.gap(GapSubject::Tasks, &clients.region, instead));
     };
     let mut hosts = Vec::new();
-    let names = clusters(clients).await.unwrap_or_else(|error| {
+    let read = |action, page: Value| names(clients, "clusterArns", action, &page);
+    let listed = clients.ask_list(&ECS, "ListClusters", json!({}), read).await;
+    let names = listed.unwrap_or_else(|error| {
         miss(error, "they are omitted");
         Vec::new()
     });
@@ -65,36 +65,24 @@ pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> 
     Gathered { value: joined(hosts), gaps }
 }
 
-/// The ARNs of the clusters.
-async fn clusters(clients: &RegionClients) -> Outcome<Vec<String>> {
-    let RegionClients { session, region, .. } = clients;
-    names(clients, "ecs:ListClusters", "clusterArns", json!({}), async |body: Value| {
-        session.ask(&ECS, region, "ListClusters", &body).await
-    })
-    .await
-}
-
 /// The container instances of a cluster that are some instances and have GPUs.
 async fn hosts_of(
     clients: &RegionClients,
     cluster: &str,
     running: &Running<'_>,
 ) -> Outcome<Vec<Host>> {
-    let RegionClients { session, region, .. } = clients;
+    let read = |action, page: Value| names(clients, "containerInstanceArns", action, &page);
     let wanted = json!({ "cluster": cluster });
-    let listed = names(clients, INSTANCES, "containerInstanceArns", wanted, async |body: Value| {
-        session.ask(&ECS, region, "ListContainerInstances", &body).await
-    })
-    .await?;
+    let listed = clients.ask_list(&ECS, "ListContainerInstances", wanted, read).await?;
     let mut hosts = Vec::new();
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": cluster, "containerInstances": some });
         let answer: ContainerInstances =
-            session.ask(&ECS, region, "DescribeContainerInstances", &body).await?;
+            clients.ask(&ECS, "DescribeContainerInstances", &body).await?;
         let arns = answer.container_instances.iter();
         let arns = arns.map(|instance| instance.container_instance_arn.as_str());
         described(some, arns, &answer.failures)
-            .map_err(|why| session.unreadable("ecs:DescribeContainerInstances", &why))?;
+            .map_err(|why| clients.session.unreadable("ecs:DescribeContainerInstances", &why))?;
         let instances = answer.container_instances.into_iter();
         hosts.extend(instances.filter_map(|instance: ContainerInstance| {
             let machine = running.get(instance.ec2_instance_id.as_deref()?)?;
@@ -106,47 +94,29 @@ async fn hosts_of(
 
 /// The tasks of a container instance that are to run.
 async fn tasks_of(clients: &RegionClients, host: &Host) -> Outcome<Vec<Task>> {
-    let RegionClients { session, region, .. } = clients;
+    let read = |action, page: Value| names(clients, "taskArns", action, &page);
     let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
-    let listed = names(clients, TASKS, "taskArns", wanted, async |body: Value| {
-        session.ask(&ECS, region, "ListTasks", &body).await
-    })
-    .await?;
+    let listed = clients.ask_list(&ECS, "ListTasks", wanted, read).await?;
     let mut tasks = Vec::new();
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": host.cluster, "tasks": some });
-        let answer: Tasks = session.ask(&ECS, region, "DescribeTasks", &body).await?;
+        let answer: Tasks = clients.ask(&ECS, "DescribeTasks", &body).await?;
         described(some, answer.tasks.iter().map(|task| task.task_arn.as_str()), &answer.failures)
-            .map_err(|why| session.unreadable("ecs:DescribeTasks", &why))?;
+            .map_err(|why| clients.session.unreadable("ecs:DescribeTasks", &why))?;
         tasks.extend(answer.tasks);
     }
     Ok(tasks)
 }
 
-/// Every name that a list under a key has, page by page.
+/// The names that a page of an action has under a key.
 ///
 /// # Errors
-/// When a page cannot be asked for or read.
-async fn names(
+/// When it cannot be read.
+fn names(
     clients: &RegionClients,
-    action: &'static str,
     key: &str,
-    wanted: Value,
-    ask: impl AsyncFn(Value) -> Outcome<Value>,
-) -> Outcome<Vec<String>> {
-    let mut names = Vec::new();
-    let mut pages = Pages::of(action);
-    loop {
-        let mut body = wanted.clone();
-        body["maxResults"] = AT_ONCE.into();
-        if let Some(token) = pages.token() {
-            body["nextToken"] = token.into();
-        }
-        let page = ask(body).await?;
-        let page = Page::of(&page, key).map_err(|why| clients.session.unreadable(action, &why))?;
-        names.extend(page.names);
-        if !pages.follow(page.next)? {
-            return Ok(names);
-        }
-    }
+    action: &'static str,
+    page: &Value,
+) -> Outcome<Part<String>> {
+    page_of(page, key).map_err(|why| clients.session.unreadable(action, &why))
 }

@@ -1,12 +1,13 @@
 //! Inference components: what each copy reserves, and of which endpoint. The service says on
 //! how many instances of a type copies are, and not on which.
 
-use super::listed::{SAGEMAKER, answers, listed};
+use super::listed::{SAGEMAKER, under};
 use super::machine::{group_of, too_many};
 use crate::domain::{
     Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
 };
 use crate::sources::aws::session::RegionClients;
+use crate::sources::aws::signed::answers;
 use crate::sources::{Outcome, SourceError};
 use futures_util::{StreamExt, stream};
 use rust_decimal::Decimal;
@@ -27,7 +28,7 @@ const MOST_GPUS: f64 = 1_000.0;
 /// Groups of instances that have no model of their own, by name, each with its types.
 pub(super) type OpenGroups = BTreeMap<String, BTreeSet<String>>;
 
-answers! {
+answers! { "PascalCase":
     struct Summary {
         inference_component_name: String,
         endpoint_name: String,
@@ -90,7 +91,9 @@ pub(super) async fn hosts(
     let gap = |error: &SourceError| {
         error.gap(GapSubject::InferenceComponents, &clients.region, "they are omitted")
     };
-    let mut summaries = match summaries(clients).await {
+    let read = under::<Summary>("InferenceComponents");
+    let listed = clients.ask_list(&SAGEMAKER, "ListInferenceComponents", json!({}), read).await;
+    let mut summaries = match listed {
         Ok(summaries) => summaries,
         Err(error) => {
             return Gathered { value: Vec::new(), gaps: vec![gap(&error)] };
@@ -152,17 +155,9 @@ fn once(mut summaries: Vec<Summary>) -> Vec<Summary> {
     summaries
 }
 
-async fn summaries(clients: &RegionClients) -> Outcome<Vec<Summary>> {
-    let RegionClients { session, region, .. } = clients;
-    listed("sagemaker:ListInferenceComponents", "InferenceComponents", async |body: Value| {
-        session.ask(&SAGEMAKER, region, "ListInferenceComponents", &body).await
-    })
-    .await
-}
-
 async fn described(clients: &RegionClients, summary: &Summary) -> Outcome<Described> {
     let body = json!({ "InferenceComponentName": summary.inference_component_name });
-    clients.session.ask(&SAGEMAKER, &clients.region, "DescribeInferenceComponent", &body).await
+    clients.ask(&SAGEMAKER, "DescribeInferenceComponent", &body).await
 }
 
 impl Described {

@@ -3,7 +3,7 @@
 use super::components::{OpenGroups, hosts};
 use super::listed::{
     App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
-    NotebookInstance, SAGEMAKER, listed,
+    NotebookInstance, SAGEMAKER, under,
 };
 use super::machine::{Place, group_of, too_many, unreadable};
 use super::plans::plans;
@@ -19,7 +19,7 @@ use crate::sources::error::or_gap;
 use crate::sources::{Answer, Found, Inventory, Outcome, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Endpoints that are described at once.
@@ -39,21 +39,11 @@ impl Inventory for Machines {
     }
 }
 
-/// The instances of endpoints.
-#[derive(Debug, Default)]
-struct OfEndpoints {
-    found: Gathered<Vec<Instance>>,
-    /// Groups of them without a model of their own.
-    open: Vec<String>,
-}
+/// The instances of endpoints, and the groups of them without a model of their own.
+type OfEndpoints = (Gathered<Vec<Instance>>, Vec<String>);
 
-/// The nodes of clusters.
-#[derive(Debug, Default)]
-struct OfClusters {
-    found: Gathered<Vec<Instance>>,
-    /// What the ARN of each cluster ends with, by its name.
-    ends: BTreeMap<String, String>,
-}
+/// The nodes of clusters, and what the ARN of each cluster ends with, by its name.
+type OfClusters = (Gathered<Vec<Instance>>, BTreeMap<String, String>);
 
 impl Machines {
     pub fn new(clients: RegionClients, account: &str, as_of: Timestamp) -> Self {
@@ -65,7 +55,7 @@ impl Machines {
     /// When endpoints cannot be listed.
     async fn found(&self) -> Outcome<Gathered<Found>> {
         let (endpoints, plans) = tokio::join!(self.of_endpoints(), self.plans());
-        let OfEndpoints { found: mut gathered, open } = endpoints?;
+        let (mut gathered, open) = endpoints?;
         let open = open_groups(open, &gathered.value);
         let (hosts, notebooks, apps, clusters) = tokio::join!(
             hosts(&self.clients, &self.place.account, &open),
@@ -73,11 +63,10 @@ impl Machines {
             self.apps(),
             self.cluster_nodes()
         );
-        let mut ends = BTreeMap::new();
-        let clusters = clusters.map(|clusters| {
-            ends = clusters.ends;
-            clusters.found
-        });
+        let (clusters, ends) = match clusters {
+            Ok((clusters, ends)) => (Ok(clusters), ends),
+            Err(error) => (Err(error), BTreeMap::new()),
+        };
         for answer in [notebooks, apps, clusters] {
             match answer {
                 Ok(more) => self.add(&mut gathered, more),
@@ -129,109 +118,81 @@ impl Machines {
     /// # Errors
     /// When endpoints cannot be listed.
     async fn of_endpoints(&self) -> Outcome<OfEndpoints> {
-        let endpoints = once(self.endpoints().await?);
+        let read = under("Endpoints");
+        let listed = self.clients.ask_list(&SAGEMAKER, "ListEndpoints", json!({}), read).await?;
+        let endpoints = once(listed);
         let mut answers = stream::iter(endpoints.iter().filter(|endpoint| endpoint.is_running()))
             .map(|endpoint| async move { (endpoint, self.instances_of(endpoint).await) })
             .buffered(AT_ONCE);
-        let mut gathered = OfEndpoints::default();
+        let (mut gathered, mut open) = OfEndpoints::default();
         while let Some((endpoint, answer)) = answers.next().await {
             match answer {
-                Ok(own) => {
-                    self.add(&mut gathered.found, own.found);
-                    gathered.open.extend(own.open);
+                Ok((own, own_open)) => {
+                    self.add(&mut gathered, own);
+                    open.extend(own_open);
                 }
                 Err(error) => {
                     let native = format!("endpoint/{}", endpoint.endpoint_name);
                     let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
-                    gathered.found.gaps.push(self.place.gap(&native, cause));
+                    gathered.gaps.push(self.place.gap(&native, cause));
                 }
             }
         }
-        Ok(gathered)
-    }
-
-    async fn endpoints(&self) -> Outcome<Vec<EndpointSummary>> {
-        let RegionClients { session, region, .. } = &self.clients;
-        listed("sagemaker:ListEndpoints", "Endpoints", async |body: Value| {
-            session.ask(&SAGEMAKER, region, "ListEndpoints", &body).await
-        })
-        .await
+        Ok((gathered, open))
     }
 
     /// The instances of every variant of an endpoint.
     async fn instances_of(&self, summary: &EndpointSummary) -> Outcome<OfEndpoints> {
-        let RegionClients { session, region, .. } = &self.clients;
         let body = json!({ "EndpointName": summary.endpoint_name });
-        let endpoint: Endpoint = session.ask(&SAGEMAKER, region, "DescribeEndpoint", &body).await?;
+        let endpoint: Endpoint = self.clients.ask(&SAGEMAKER, "DescribeEndpoint", &body).await?;
         let Some(name) = &endpoint.endpoint_config_name else {
             let native = format!("endpoint/{}", summary.endpoint_name);
-            let mut none = OfEndpoints::default();
-            none.found.gaps.push(self.place.gap(&native, unreadable("endpoint configuration")));
-            return Ok(none);
+            let gap = self.place.gap(&native, unreadable("endpoint configuration"));
+            return Ok((Gathered { value: Vec::new(), gaps: vec![gap] }, Vec::new()));
         };
         let body = json!({ "EndpointConfigName": name });
         let config: EndpointConfig =
-            session.ask(&SAGEMAKER, region, "DescribeEndpointConfig", &body).await?;
+            self.clients.ask(&SAGEMAKER, "DescribeEndpointConfig", &body).await?;
         let open = config.variants().filter(|variant| variant.model_name.is_none());
-        Ok(OfEndpoints {
-            found: self.place.of_variants(summary, &endpoint, &config),
-            open: open
-                .map(|variant| group_of(&summary.endpoint_name, &variant.variant_name))
-                .collect(),
-        })
+        let open = open.map(|variant| group_of(&summary.endpoint_name, &variant.variant_name));
+        Ok((self.place.of_variants(summary, &endpoint, &config), open.collect()))
     }
 
     async fn notebooks(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let RegionClients { session, region, .. } = &self.clients;
-        let notebooks: Vec<NotebookInstance> =
-            listed("sagemaker:ListNotebookInstances", "NotebookInstances", async |body: Value| {
-                session.ask(&SAGEMAKER, region, "ListNotebookInstances", &body).await
-            })
-            .await?;
-        Ok(self.place.of_notebooks(&notebooks))
+        let read = under::<NotebookInstance>("NotebookInstances");
+        let listed = self.clients.ask_list(&SAGEMAKER, "ListNotebookInstances", json!({}), read);
+        Ok(self.place.of_notebooks(&listed.await?))
     }
 
     async fn apps(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let RegionClients { session, region, .. } = &self.clients;
-        let apps: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body: Value| {
-            session.ask(&SAGEMAKER, region, "ListApps", &body).await
-        })
-        .await?;
-        Ok(self.place.of_apps(&apps))
+        let read = under::<App>("Apps");
+        let listed = self.clients.ask_list(&SAGEMAKER, "ListApps", json!({}), read);
+        Ok(self.place.of_apps(&listed.await?))
     }
 
     /// The nodes of every HyperPod cluster.
     async fn cluster_nodes(&self) -> Outcome<OfClusters> {
-        let RegionClients { session, region, .. } = &self.clients;
-        let action = "sagemaker:ListClusters";
-        let mut clusters: Vec<ClusterSummary> =
-            listed(action, "ClusterSummaries", async |body: Value| {
-                session.ask(&SAGEMAKER, region, "ListClusters", &body).await
-            })
-            .await?;
+        let clients = &self.clients;
+        let read = under::<ClusterSummary>("ClusterSummaries");
+        let mut clusters = clients.ask_list(&SAGEMAKER, "ListClusters", json!({}), read).await?;
         clusters.sort_by(|left, right| left.cluster_name.cmp(&right.cluster_name));
         clusters.dedup_by(|later, first| later.cluster_name == first.cluster_name);
-        let mut gathered = OfClusters::default();
+        let (mut gathered, mut ends) = OfClusters::default();
         for summary in clusters {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
-            let cluster: Cluster =
-                session.ask(&SAGEMAKER, region, "DescribeCluster", &body).await?;
-            let nodes_action = "sagemaker:ListClusterNodes";
-            let nodes: Vec<ClusterNode> =
-                listed(nodes_action, "ClusterNodeSummaries", async |mut body: Value| {
-                    body["ClusterName"] = cluster_name.into();
-                    session.ask(&SAGEMAKER, region, "ListClusterNodes", &body).await
-                })
-                .await?;
-            self.add(&mut gathered.found, self.place.of_nodes(cluster_name, &cluster, &nodes));
+            let cluster: Cluster = clients.ask(&SAGEMAKER, "DescribeCluster", &body).await?;
+            let read = under::<ClusterNode>("ClusterNodeSummaries");
+            let nodes = clients.ask_list(&SAGEMAKER, "ListClusterNodes", body, read).await?;
+            self.add(&mut gathered, self.place.of_nodes(cluster_name, &cluster, &nodes));
             let end = end_of(&summary.cluster_arn).ok_or_else(|| {
                 let what = "the ARN of a cluster".to_owned();
+                let action = "sagemaker:ListClusters";
                 SourceError::own(action, FailureKind::Unsupported, UNREADABLE, what)
             })?;
-            gathered.ends.insert(summary.cluster_name, end);
+            ends.insert(summary.cluster_name, end);
         }
-        Ok(gathered)
+        Ok((gathered, ends))
     }
 }
 

@@ -1,13 +1,14 @@
 //! Training jobs: what each was billed for is known to the second once it has ended. A search
 //! gives a hundred of them in one call; what it does not give is described one by one.
 
-use super::listed::{SAGEMAKER, answers, instant, listed, rows};
+use super::listed::{SAGEMAKER, instant, rows, under};
 use super::machine::is_accelerated;
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
 };
 use crate::sources::aws::pages::Pages;
 use crate::sources::aws::session::RegionClients;
+use crate::sources::aws::signed::answers;
 use crate::sources::error::or_gap;
 use crate::sources::{Answer, JobSource, Outcome};
 use futures_util::{FutureExt, StreamExt, stream};
@@ -40,7 +41,7 @@ impl JobSource for TrainingJobs {
     }
 }
 
-answers! {
+answers! { "PascalCase":
     struct JobSummary {
         training_job_name: String,
         training_job_status: Option<String>,
@@ -149,7 +150,6 @@ impl TrainingJobs {
     /// Jobs that last changed in the window as the search has them, by name: the newest, until
     /// there are so many. A job without what it is billed for is left out.
     async fn searched(&self, window: Window, most: usize) -> Outcome<BTreeMap<String, Described>> {
-        let RegionClients { session, region, .. } = &self.clients;
         let action = "sagemaker:Search";
         let bound = |operator: &str, time: Timestamp| {
             json!({
@@ -173,14 +173,13 @@ impl TrainingJobs {
             if let Some(token) = pages.token() {
                 body["NextToken"] = token.into();
             }
-            let mut page: Value = session.ask(&SAGEMAKER, region, "Search", &body).await?;
-            let results: Vec<SearchResult> = rows(action, &mut page, "Results")?;
+            let page = self.clients.ask(&SAGEMAKER, "Search", &body).await?;
+            let (results, next) = rows::<SearchResult>(&SAGEMAKER.paging, action, page, "Results")?;
             seen += results.len();
             let jobs = results.into_iter().filter_map(|result| result.training_job);
             let whole = jobs.filter(Described::is_whole);
             described.extend(whole.map(|job| (job.training_job_name.clone(), job)));
-            let next = page.get("NextToken").and_then(Value::as_str);
-            if !pages.follow(next)? || seen >= most.min(MOST_FOUND) {
+            if !pages.follow(next.as_deref())? || seen >= most.min(MOST_FOUND) {
                 return Ok(described);
             }
         }
@@ -188,21 +187,19 @@ impl TrainingJobs {
 
     /// Jobs that last changed in the window, newest first: a job that ended in it did.
     async fn changed_in(&self, window: Window) -> Outcome<Vec<JobSummary>> {
-        let RegionClients { session, region, .. } = &self.clients;
-        listed("sagemaker:ListTrainingJobs", "TrainingJobSummaries", async |mut body: Value| {
-            body["LastModifiedTimeAfter"] = window.start.as_second().into();
-            body["LastModifiedTimeBefore"] = window.end.as_second().into();
-            body["SortBy"] = "CreationTime".into();
-            body["SortOrder"] = "Descending".into();
-            session.ask(&SAGEMAKER, region, "ListTrainingJobs", &body).await
-        })
-        .await
+        let wanted = json!({
+            "LastModifiedTimeAfter": window.start.as_second(),
+            "LastModifiedTimeBefore": window.end.as_second(),
+            "SortBy": "CreationTime",
+            "SortOrder": "Descending",
+        });
+        let read = under("TrainingJobSummaries");
+        self.clients.ask_list(&SAGEMAKER, "ListTrainingJobs", wanted, read).await
     }
 
     async fn described(&self, name: &str) -> Outcome<Described> {
-        let RegionClients { session, region, .. } = &self.clients;
         let body = json!({ "TrainingJobName": name });
-        session.ask(&SAGEMAKER, region, "DescribeTrainingJob", &body).await
+        self.clients.ask(&SAGEMAKER, "DescribeTrainingJob", &body).await
     }
 
     fn gap(&self, cause: Cause) -> Gap {

@@ -2,38 +2,26 @@
 
 use crate::domain::{Component, FailureKind, Lifecycle};
 use crate::sources::aws::error::UNREADABLE;
-use crate::sources::aws::pages::Pages;
-use crate::sources::aws::signed::{Protocol, Service};
+use crate::sources::aws::pages::{PASCAL_CASE, Paging, Part};
+use crate::sources::aws::signed::{Protocol, Service, answers};
 use crate::sources::{Outcome, SourceError};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
-
-/// Parts of what SageMaker answers, under its names of fields.
-macro_rules! answers {
-    ($($item:item)*) => {$(
-        #[derive(Debug, Clone, PartialEq, Deserialize)]
-        #[serde(rename_all = "PascalCase")]
-        $item
-    )*};
-}
-pub(super) use answers;
+use serde_json::Value;
 
 pub(in crate::sources::aws) const SAGEMAKER: Service = Service {
     signing_name: "sagemaker",
     host_prefix: "api.sagemaker",
     protocol: Protocol::Json("SageMaker"),
     id: "sagemaker",
+    paging: Paging { most: MOST_LISTED, ..PASCAL_CASE },
 };
 
-/// Results on a page, the most that each of these lists gives.
-const ON_A_PAGE: u32 = 100;
-
 /// Results of a list that are read.
-const MOST_LISTED: usize = 100_000;
+pub(super) const MOST_LISTED: usize = 100_000;
 
-answers! {
+answers! { "PascalCase":
     pub(super) struct EndpointSummary {
         pub endpoint_name: String,
         pub endpoint_status: String,
@@ -156,8 +144,10 @@ impl EndpointSummary {
 
 impl Endpoint {
     pub fn variants(&self) -> impl Iterator<Item = &Variant> {
-        let variants = self.production_variants.iter().flatten();
-        variants.chain(self.shadow_production_variants.iter().flatten())
+        [&self.production_variants, &self.shadow_production_variants]
+            .into_iter()
+            .flatten()
+            .flatten()
     }
 }
 
@@ -168,8 +158,10 @@ impl EndpointConfig {
     }
 
     pub fn variants(&self) -> impl Iterator<Item = &ConfigVariant> {
-        let variants = self.production_variants.iter().flatten();
-        variants.chain(self.shadow_production_variants.iter().flatten())
+        [&self.production_variants, &self.shadow_production_variants]
+            .into_iter()
+            .flatten()
+            .flatten()
     }
 }
 
@@ -215,50 +207,44 @@ pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
     Timestamp::from_second(seconds? as i64).ok()
 }
 
-/// Everything that a list under a key has, page by page.
-///
-/// # Errors
-/// When a page cannot be asked for or read, or there is more than a region has.
-pub(super) async fn listed<T: DeserializeOwned>(
-    action: &'static str,
+/// Takes a page apart that has its results under a key, which every page has.
+pub(super) fn under<T: DeserializeOwned>(
     key: &str,
-    ask: impl AsyncFn(Value) -> Outcome<Value>,
-) -> Outcome<Vec<T>> {
-    let mut items = Vec::new();
-    let mut pages = Pages::of(action).with_room(MOST_LISTED);
-    loop {
-        let mut body = json!({ "MaxResults": ON_A_PAGE });
-        if let Some(token) = pages.token() {
-            body["NextToken"] = token.into();
-        }
-        let mut page = ask(body).await?;
-        let own: Vec<T> = rows(action, &mut page, key)?;
-        pages.take(own.len())?;
-        items.extend(own);
-        if !pages.follow(page.get("NextToken").and_then(Value::as_str))? {
-            return Ok(items);
-        }
-    }
+) -> impl Fn(&'static str, Value) -> Outcome<Part<T>> {
+    move |action, page| rows(&SAGEMAKER.paging, action, page, key)
 }
 
-/// What a page has under a key, which every page has.
+/// What a page has under a key, and the token of the page after it.
 ///
 /// # Errors
-/// When it is absent, or something else.
+/// When the key is absent, or is that of something else.
 pub(super) fn rows<T: DeserializeOwned>(
+    paging: &Paging,
     action: &'static str,
-    page: &mut Value,
+    mut page: Value,
     key: &str,
-) -> Outcome<Vec<T>> {
-    serde_json::from_value(page.get_mut(key).map_or(Value::Null, Value::take)).map_err(|error| {
+) -> Outcome<Part<T>> {
+    let rows = page.get_mut(key).map_or(Value::Null, Value::take);
+    let rows = serde_json::from_value(rows).map_err(|error| {
         SourceError::own(action, FailureKind::Unsupported, UNREADABLE, format!("{key}: {error}"))
-    })
+    })?;
+    Ok((rows, page.get(paging.token_key).and_then(Value::as_str).map(str::to_owned)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::aws::pages;
+    use serde_json::json;
     use std::cell::RefCell;
+
+    async fn listed<T: DeserializeOwned>(
+        action: &'static str,
+        key: &str,
+        ask: impl AsyncFn(Value) -> Outcome<Value>,
+    ) -> Outcome<Vec<T>> {
+        pages::listed(action, &SAGEMAKER.paging, json!({}), ask, under(key)).await
+    }
 
     #[tokio::test]
     async fn every_page_of_a_list_is_read() {

@@ -180,60 +180,49 @@ impl Variant {
         let mib = self.vram_mib.map(|mib| mib as f64 / 100.0);
         let mib = mib.filter(|_| named.iter().all(Option::is_some));
         let mut series = Vec::new();
-        let mut add = |gpu, metric, statistic, values: Scaled<'_>| {
-            let raw = values.points();
-            let (points, rejected) = Points::clean(raw, (metric, statistic), window, period);
-            if points.is_empty() && rejected.total() == 0 {
-                return;
-            }
-            series.extend(self.members.iter().map(|member| Series {
-                instance: member.clone(),
-                gpu,
-                metric,
-                statistic,
-                source: SeriesSource::SageMaker,
-                joined_by: JoinedBy::InstanceId,
-                points: points.clone(),
-                rejected,
-            }));
-        };
+        // Values up to a limit, each times a factor.
+        let mut add =
+            |gpu, metric, statistic, (values, factor, limit): (&MetricValues, f64, Option<f64>)| {
+                let raw = values.iter().map(|(time, value)| match limit {
+                    Some(most) if *value > most => (*time, most * factor),
+                    _ => (*time, *value * factor),
+                });
+                let (points, rejected) = Points::clean(raw, (metric, statistic), window, period);
+                if points.is_empty() && rejected.total() == 0 {
+                    return;
+                }
+                series.extend(self.members.iter().map(|member| Series {
+                    instance: member.clone(),
+                    gpu,
+                    metric,
+                    statistic,
+                    source: SeriesSource::SageMaker,
+                    joined_by: JoinedBy::InstanceId,
+                    points: points.clone(),
+                    rejected,
+                }));
+            };
         let (average, maximum) = (Statistic::Average, Statistic::Maximum);
         for gpu in named {
             let utilization = Metric::GpuUtilization;
-            add(gpu, utilization, average, Scaled(&mean, 1.0 / gpus, None));
-            add(gpu, utilization, maximum, Scaled(&busiest, 1.0, self.most()));
+            add(gpu, utilization, average, (&mean, 1.0 / gpus, None));
+            add(gpu, utilization, maximum, (&busiest, 1.0, self.most()));
             let Some(mib) = mib else { continue };
             let used = Metric::GpuMemoryUsed;
             // The sum bounds the memory of each of several, and is the memory of one.
-            add(gpu, used, maximum, Scaled(&fullest, mib, self.most()));
+            add(gpu, used, maximum, (&fullest, mib, self.most()));
             if self.gpus == 1 {
-                add(gpu, used, average, Scaled(&memory, mib, None));
+                add(gpu, used, average, (&memory, mib, None));
             }
         }
         let share = 1.0 / f64::from(self.vcpu.max(1));
-        add(None, Metric::CpuUtilization, average, Scaled(&cpu, share, None));
+        add(None, Metric::CpuUtilization, average, (&cpu, share, None));
         series
     }
 
     /// What a sum over several GPUs can say at most about one of them, percent.
     fn most(&self) -> Option<f64> {
         (self.gpus > 1).then_some(100.0)
-    }
-}
-
-/// Values up to a limit, each times a factor.
-struct Scaled<'a>(&'a MetricValues, f64, Option<f64>);
-
-impl Scaled<'_> {
-    fn points(&self) -> impl Iterator<Item = (Timestamp, f64)> + '_ {
-        let Self(values, factor, most) = self;
-        values.iter().map(move |(time, value)| {
-            let value = match *most {
-                Some(most) if *value > most => most,
-                _ => *value,
-            };
-            (*time, value * *factor)
-        })
     }
 }
 

@@ -1,18 +1,19 @@
 //! Training plans: capacity that is paid for ahead, with what of it is in use.
 
-use super::listed::{SAGEMAKER, answers, instant, listed};
+use super::listed::{SAGEMAKER, instant, under};
 use crate::domain::{Currency, Money, PlanStatus, TrainingPlan};
 use crate::sources::Outcome;
 use crate::sources::aws::session::RegionClients;
+use crate::sources::aws::signed::answers;
 use rust_decimal::Decimal;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Plans that hold nothing any more.
 const OVER: [&str; 2] = ["Expired", "Failed"];
 
-answers! {
+answers! { "PascalCase":
     struct Summary {
         training_plan_arn: String,
         status: String,
@@ -38,14 +39,10 @@ answers! {
 /// # Errors
 /// When they cannot be listed.
 pub(super) async fn plans(clients: &RegionClients, account: &str) -> Outcome<Vec<TrainingPlan>> {
-    let RegionClients { session, region, .. } = clients;
-    let action = "sagemaker:ListTrainingPlans";
-    let summaries: Vec<Summary> = listed(action, "TrainingPlanSummaries", async |body: Value| {
-        session.ask(&SAGEMAKER, region, "ListTrainingPlans", &body).await
-    })
-    .await?;
+    let read = under::<Summary>("TrainingPlanSummaries");
+    let summaries = clients.ask_list(&SAGEMAKER, "ListTrainingPlans", json!({}), read).await?;
     let lasting = summaries.into_iter().filter(|summary| !OVER.contains(&summary.status.as_str()));
-    Ok(lasting.map(|summary| summary.plan(account, region)).collect())
+    Ok(lasting.map(|summary| summary.plan(account, &clients.region)).collect())
 }
 
 impl Summary {
@@ -96,7 +93,7 @@ fn status(name: &str) -> Option<PlanStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::Value;
 
     fn read(answer: Value) -> TrainingPlan {
         let summary: Summary = serde_json::from_value(answer).expect("as botocore has it");

@@ -1,11 +1,11 @@
 //! Tags of everything that SageMaker runs, in one list for a region: its own lists have none.
 
-use super::listed::rows;
+use super::listed::{MOST_LISTED, rows};
 use crate::domain::Instance;
 use crate::sources::Outcome;
-use crate::sources::aws::pages::Pages;
+use crate::sources::aws::pages::Paging;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::aws::signed::{Protocol, Service};
+use crate::sources::aws::signed::{Protocol, Service, answers};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -15,33 +15,33 @@ pub(in crate::sources::aws) const TAGGING: Service = Service {
     host_prefix: "tagging",
     protocol: Protocol::Json("ResourceGroupsTaggingAPI_20170126"),
     id: "tag",
+    paging: Paging {
+        size_key: "ResourcesPerPage",
+        size: 100,
+        token_key: "PaginationToken",
+        most: MOST_LISTED,
+    },
 };
 
 /// What runs on instances. Jobs and models, of which there may be thousands, are not asked
 /// for.
 const TYPES: [&str; 4] =
     ["sagemaker:app", "sagemaker:cluster", "sagemaker:endpoint", "sagemaker:notebook-instance"];
-/// Resources on a page, the most that the list gives.
-const ON_A_PAGE: u32 = 100;
-/// Resources of a region that are read.
-const MOST_RESOURCES: usize = 100_000;
 
 /// Tags by the end of an ARN in lower case, such as `endpoint/chat`: ARNs write names so.
 pub(super) type TagsByArn = BTreeMap<String, BTreeMap<String, String>>;
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-struct Mapping {
-    #[serde(rename = "ResourceARN")]
-    arn: String,
-    #[serde(rename = "Tags")]
-    tags: Option<Vec<Tag>>,
-}
+answers! { "PascalCase":
+    struct Mapping {
+        #[serde(rename = "ResourceARN")]
+        arn: String,
+        tags: Option<Vec<Tag>>,
+    }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Tag {
-    key: String,
-    value: String,
+    struct Tag {
+        key: String,
+        value: String,
+    }
 }
 
 /// Tags of the machines of a region.
@@ -49,28 +49,14 @@ struct Tag {
 /// # Errors
 /// When they cannot be listed.
 pub(super) async fn tags(clients: &RegionClients) -> Outcome<TagsByArn> {
-    let RegionClients { session, region, .. } = clients;
-    let action = "tag:GetResources";
-    let mut by_arn = TagsByArn::new();
-    let mut pages = Pages::of(action).with_room(MOST_RESOURCES);
-    loop {
-        let mut body = json!({ "ResourceTypeFilters": TYPES, "ResourcesPerPage": ON_A_PAGE });
-        if let Some(token) = pages.token() {
-            body["PaginationToken"] = token.into();
-        }
-        let mut page: Value = session.ask(&TAGGING, region, "GetResources", &body).await?;
-        let found_here: Vec<Mapping> = rows(action, &mut page, "ResourceTagMappingList")?;
-        pages.take(found_here.len())?;
-        for Mapping { arn, tags } in found_here {
-            let tags = tags.into_iter().flatten().map(|tag| (tag.key, tag.value)).collect();
-            if let Some(end) = end_of(&arn) {
-                by_arn.insert(end, tags);
-            }
-        }
-        if !pages.follow(page.get("PaginationToken").and_then(Value::as_str))? {
-            return Ok(by_arn);
-        }
-    }
+    let wanted = json!({ "ResourceTypeFilters": TYPES });
+    let read = |action, page: Value| rows(&TAGGING.paging, action, page, "ResourceTagMappingList");
+    let mappings: Vec<Mapping> = clients.ask_list(&TAGGING, "GetResources", wanted, read).await?;
+    let by_arn = mappings.into_iter().filter_map(|Mapping { arn, tags }| {
+        let tags = tags.into_iter().flatten().map(|tag| (tag.key, tag.value)).collect();
+        Some((end_of(&arn)?, tags))
+    });
+    Ok(by_arn.collect())
 }
 
 /// What an ARN has after the account, in lower case.
