@@ -72,6 +72,7 @@ fn named(place: Option<&Place<'_>>, gaps: Vec<Gap>) -> Vec<Gap> {
 }
 
 /// What calls for metrics answered.
+#[derive(Default)]
 pub(super) struct Measured {
     pub usage: Usages,
     /// Machines of which hours do not tell what the grid would.
@@ -141,12 +142,10 @@ async fn in_turn(
 struct Sums {
     grid: Grid,
     usage: UsageBuilder,
-    aggregated: Usages,
-    partial: BTreeSet<ResourceId>,
-    uses: Vec<DeviceUse>,
     /// By their beginning.
     stretches: BTreeMap<Timestamp, (Window, UsageBuilder)>,
-    unread: BTreeSet<ResourceId>,
+    /// Everything else, and the usage that came added up.
+    measured: Measured,
 }
 
 impl Sums {
@@ -154,11 +153,8 @@ impl Sums {
         Self {
             grid: (window, period_seconds),
             usage: UsageBuilder::new(window, period_seconds),
-            aggregated: Usages::default(),
-            partial: BTreeSet::new(),
-            uses: Vec::new(),
             stretches: BTreeMap::new(),
-            unread: BTreeSet::new(),
+            measured: Measured::default(),
         }
     }
 
@@ -171,14 +167,14 @@ impl Sums {
                 }
             }
             Readings::Hours { series, partial } => {
-                self.partial.extend(partial);
+                self.measured.partial.extend(partial);
                 series.iter().for_each(|each_series| self.usage.add(each_series));
                 if let Some(recorder) = recorder {
                     series.iter().for_each(|each_series| recorder.add_for_now(each_series));
                 }
             }
             Readings::Stretches { stretches, unread } => {
-                self.unread.extend(unread);
+                self.measured.missing.unread.extend(unread);
                 for (stretch, series) in stretches {
                     let period_seconds = self.grid.1;
                     let sum = self.stretches.entry(stretch.start);
@@ -189,25 +185,20 @@ impl Sums {
             }
             Readings::Usage(found) => {
                 let (window, period_seconds) = self.grid;
-                self.aggregated.merge(found, window, period_seconds);
+                self.measured.usage.merge(found, window, period_seconds);
             }
-            Readings::Uses(found) => self.uses.extend(found),
+            Readings::Uses(found) => self.measured.uses.extend(found),
         }
     }
 
     fn finish(self) -> Measured {
         let (window, period_seconds) = self.grid;
-        let mut usage = self.usage.finish();
-        usage.merge(self.aggregated, window, period_seconds);
+        let mut measured = self.measured;
+        let aggregated = std::mem::replace(&mut measured.usage, self.usage.finish());
+        measured.usage.merge(aggregated, window, period_seconds);
         let stretches = self.stretches.into_values();
-        Measured {
-            usage,
-            partial: self.partial,
-            uses: self.uses,
-            missing: Missing {
-                stretches: stretches.map(|(stretch, sum)| (stretch, sum.finish())).collect(),
-                unread: self.unread,
-            },
-        }
+        measured.missing.stretches =
+            stretches.map(|(stretch, sum)| (stretch, sum.finish())).collect();
+        measured
     }
 }

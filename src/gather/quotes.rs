@@ -2,16 +2,12 @@
 //! the same for all of them. The zones of a region are named by account, so that spot
 //! prices are read in each.
 
-use super::jobs::job_price_ask;
 use super::places::Place;
-use super::prices::price_ask;
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Lifecycle, PriceBook,
-    Provider, TrainingJob, Window,
+    Cause, CauseKind, Gap, GapSubject, Gathered, Instance, Lifecycle, PriceBook, Provider,
 };
 use crate::sources::{Connection, PriceQuery, PriceSource};
 use futures_util::{StreamExt, stream};
-use jiff::civil::Date;
 use std::collections::BTreeMap;
 
 /// Regions, and accounts of a region, that are asked side by side.
@@ -27,37 +23,13 @@ pub(super) struct QuoteQuery<'a> {
 }
 
 impl<'a> QuoteQuery<'a> {
-    /// What is asked about instances; `None` without a source of prices.
-    pub(super) fn of(
-        place: &'a Place<'a>,
-        instances: &[Instance],
-        shapes: &BTreeMap<String, InstanceShape>,
-        dates: (Window, Date),
-    ) -> Option<Self> {
+    /// What is asked about training jobs or some instances; `None` without a source of prices.
+    pub(super) fn of(place: &'a Place<'a>, ask: PriceQuery, own: &[Instance]) -> Option<Self> {
         let source = place.connection.prices.as_deref()?;
         let runs_spot = |instance: &Instance| {
             instance.lifecycle == Lifecycle::Spot && instance.state.is_running()
         };
-        Some(Self {
-            place,
-            source,
-            ask: price_ask(&place.connection.region, instances, shapes, dates),
-            runs_spot: instances.iter().any(runs_spot),
-        })
-    }
-
-    /// What is asked about training jobs; `None` also where no price of any is wanted.
-    pub(super) fn of_jobs(
-        place: &'a Place<'a>,
-        jobs: &[TrainingJob],
-        dates: (Window, Date),
-    ) -> Option<Self> {
-        Some(Self {
-            place,
-            source: place.connection.prices.as_deref()?,
-            ask: job_price_ask(&place.connection.region, jobs, dates)?,
-            runs_spot: false,
-        })
+        Some(Self { place, source, ask, runs_spot: own.iter().any(runs_spot) })
     }
 }
 
@@ -161,7 +133,7 @@ fn differ(known: &PriceBook, other: &PriceBook) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{OperatingSystem, StorageResource, Tenancy};
+    use crate::domain::{OperatingSystem, StorageResource, Tenancy, Window};
     use crate::sources::WantedPrices;
     use jiff::Timestamp;
     use std::collections::BTreeSet;

@@ -140,17 +140,10 @@ async fn in_region(
         aws::spot_prices(&clients, OperatingSystem::Linux, types, window),
         aws::savings_plan_rates(session, &region, types, read_on),
     );
-    vec![
-        (region.clone(), Part::Listed, listed),
-        (
-            region.clone(),
-            Part::Spot,
-            spot.map(|found| {
-                over_zones(found.into_iter().map(|(key, quote, _)| (key, quote)).collect())
-            }),
-        ),
-        (region, Part::SavingsPlans, plans),
-    ]
+    let quoted = |(key, quote, _)| (key, quote);
+    let spot = spot.map(|zonal| over_zones(zonal.into_iter().map(quoted).collect()));
+    let answers = [(Part::Listed, listed), (Part::Spot, spot), (Part::SavingsPlans, plans)];
+    answers.map(|(part, answer)| (region.clone(), part, answer)).into()
 }
 
 /// One spot price a region: the median over its zones.

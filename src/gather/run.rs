@@ -4,11 +4,11 @@
 
 use super::days::Days;
 use super::finer::{Home, Refine, complete};
-use super::jobs::{RegionJobs, training_jobs};
+use super::jobs::{RegionJobs, job_price_ask, training_jobs};
 use super::machines::{join, once};
 use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
-use super::prices::{add_known_prices, prices_not_asked_for};
+use super::prices::{add_known_prices, price_ask, prices_not_asked_for};
 use super::quotes::{QuoteQuery, quotes};
 use super::rolled_up::{OtherPeriods, RolledUp, check};
 use crate::catalog::known_shape;
@@ -441,10 +441,12 @@ async fn prices(
     }
     let dates = (window, options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date());
     let of_instances = fleet.inhabited().filter_map(|(place, instances)| {
-        QuoteQuery::of(place, instances, &fleet.found.shapes, dates)
+        let region = &place.connection.region;
+        QuoteQuery::of(place, price_ask(region, instances, &fleet.found.shapes, dates), instances)
     });
-    let of_jobs = jobs.iter();
-    let of_jobs = of_jobs.filter_map(|(place, own)| QuoteQuery::of_jobs(place, own, dates));
+    let of_jobs = jobs.iter().filter_map(|(place, own)| {
+        QuoteQuery::of(place, job_price_ask(&place.connection.region, own, dates)?, &[])
+    });
     quotes(of_instances.chain(of_jobs).collect()).await
 }
 
