@@ -131,29 +131,29 @@ impl Ec2 {
         let mut listed = inventory(clients).await?;
         idle_storage_resources(clients, &mut listed).await;
         let mut gaps = listed.gaps;
-        let types = listed.instances.iter().map(|instance| instance.instance_type.clone());
+        let types = listed.value.iter().map(|instance| instance.instance_type.clone());
         let types: Vec<String> = types.collect::<BTreeSet<String>>().into_iter().collect();
         let answer = if types.is_empty() { Ok(Vec::new()) } else { shapes(clients, &types).await };
         let bundled = "the bundled catalog is used";
         let shapes = or_gap(answer, GapSubject::InstanceTypes, &clients.region, bundled);
         gaps.extend(shapes.gaps);
-        let groups = scaling_groups(clients, &listed.instances).await;
+        let groups = scaling_groups(clients, &listed.value).await;
         let groups = or_gap(groups, GapSubject::AutoScalingGroups, &clients.region, "");
         gaps.extend(groups.gaps);
         let mut scaling_groups = groups.value;
         if self.reads_batch {
-            gaps.extend(attach_environments(clients, &listed.instances, &mut scaling_groups).await);
+            gaps.extend(attach_environments(clients, &listed.value, &mut scaling_groups).await);
         }
         let mut clusters = Clusters::default();
         if self.reads_ecs {
-            let gathered = claimed(clients, &listed.instances).await;
+            let gathered = claimed(clients, &listed.value).await;
             gaps.extend(gathered.gaps);
             clusters = gathered.value;
         }
         let by_type = |shape: InstanceShape| (shape.instance_type.clone(), shape);
         Ok(Gathered {
             value: Found {
-                instances: listed.instances,
+                instances: listed.value,
                 shapes: shapes.value.into_iter().map(by_type).collect(),
                 clusters,
                 scaling_groups,

@@ -2,7 +2,7 @@
 //! stretches of a window that are not kept.
 
 use super::meter::metric_cost_usd;
-use super::metric_plan::{MetricsPlan, batches, in_detail, plan_metrics};
+use super::metric_plan::{batches, in_detail, plan_metrics};
 use super::metrics::{FIVE_MINUTES_KEPT, Fetched, MetricQuery, MetricValues, discover, fetch};
 use super::session::RegionClients;
 use super::stretches::{Run, cut, runs, whole};
@@ -47,7 +47,7 @@ impl CloudWatch {
                 .and_then(|shape| shape.gpu.as_ref())
                 .map(|offer| offer.share.visible_devices())
         };
-        let MetricsPlan { queries, gaps: unusable } = plan_metrics(
+        let Gathered { value: queries, gaps: unusable } = plan_metrics(
             instances, window, visible, &discovered, &self.agent_namespace, period_seconds,
         );
         gaps.extend(unusable);

@@ -1,7 +1,7 @@
 //! What the account has committed to: reserved instances and capacity
 //! reservations by region, savings plans once for all. Active ones only.
 
-use super::inventory::{ACCELERATED_TYPES, filter, tags, tenancy, text};
+use super::inventory::{filter, is_accelerated, tags, tenancy, text};
 use super::partition::partition;
 use super::session::{DEFAULT_REGION, RegionClients, Session, timestamp};
 use crate::domain::{
@@ -100,10 +100,6 @@ async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
             })
             .map(|reservation| reserved_instances(reservation, &clients.region)),
     ))
-}
-
-fn is_accelerated(instance_type: &str) -> bool {
-    ACCELERATED_TYPES.iter().any(|pattern| instance_type.starts_with(pattern.trim_end_matches('*')))
 }
 
 fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {

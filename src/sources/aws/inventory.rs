@@ -4,7 +4,7 @@ use super::error::{Failed, UNREADABLE};
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
-    Address, Cause, CauseKind, Gap, GapSubject, Instance, InstanceState, Lifecycle,
+    Address, Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceState, Lifecycle,
     OperatingSystem, Provider, ResourceId, Tenancy, Volume,
 };
 use crate::sources::Outcome;
@@ -15,7 +15,12 @@ use std::collections::BTreeMap;
 /// Families with accelerators, as EC2's filter matches them: every type that
 /// begins with g (GPU) or p (GPU), Inferentia, Trainium, deep learning, media.
 /// A family that starts tomorrow under one of these letters is found too.
-pub(super) const ACCELERATED_TYPES: &[&str] = &["dl*", "g*", "inf*", "p*", "trn*", "vt*"];
+const ACCELERATED_TYPES: &[&str] = &["dl*", "g*", "inf*", "p*", "trn*", "vt*"];
+
+/// Whether a type is of one of these families.
+pub(super) fn is_accelerated(instance_type: &str) -> bool {
+    ACCELERATED_TYPES.iter().any(|family| instance_type.starts_with(family.trim_end_matches('*')))
+}
 
 /// States that an inventory shows; terminated instances are invisible soon.
 const STATES: &[&str] = &["pending", "running", "stopping", "stopped"];
@@ -24,25 +29,17 @@ const PAGE_SIZE: i32 = 1000;
 /// Volumes are asked for by id, so many at a time.
 const VOLUMES_AT_ONCE: usize = 200;
 
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RegionInventory {
-    /// Instances in the order of the answer.
-    pub instances: Vec<Instance>,
-    /// What could not be read of them.
-    pub gaps: Vec<Gap>,
-}
-
-/// Every instance with an accelerator, running or stopped.
+/// Every instance with an accelerator, running or stopped, in the order of the answer.
 ///
 /// # Errors
 /// When EC2 refuses or does not answer.
-pub async fn inventory(clients: &RegionClients) -> Outcome<RegionInventory> {
-    let mut inventory = RegionInventory::default();
+pub async fn inventory(clients: &RegionClients) -> Outcome<Gathered<Vec<Instance>>> {
+    let mut inventory = Gathered::default();
     let mut pages = Pages::of(INSTANCES);
     loop {
         let next = match described(clients, &[], pages.token()).await {
             Ok(page) => {
-                inventory.add(&page, clients);
+                add(&mut inventory, &page, clients);
                 page.next_token().map(str::to_owned)
             }
             Err(Failed { error, unread }) => {
@@ -90,12 +87,12 @@ async fn described(
 async fn one_by_one(
     clients: &RegionClients,
     ids: Vec<String>,
-    inventory: &mut RegionInventory,
+    inventory: &mut Gathered<Vec<Instance>>,
 ) -> Outcome<()> {
     let mut parts: Vec<Vec<String>> = ids.chunks(IDS_AT_ONCE).map(<[String]>::to_vec).collect();
     while let Some(mut part) = parts.pop() {
         match described(clients, &part, None).await {
-            Ok(page) => inventory.add(&page, clients),
+            Ok(page) => add(inventory, &page, clients),
             Err(Failed { error, .. }) if error.code != UNREADABLE => return Err(error),
             Err(Failed { error, .. }) => {
                 let half = part.split_off(part.len() / 2);
@@ -126,15 +123,17 @@ fn texts_of(element: &str, answer: &str) -> Vec<String> {
     texts
 }
 
-impl RegionInventory {
-    fn add(&mut self, page: &DescribeInstancesOutput, clients: &RegionClients) {
-        for reservation in page.reservations() {
-            let account = reservation.owner_id().unwrap_or("unknown");
-            for found in reservation.instances() {
-                match instance(found, account, &clients.region) {
-                    Ok(instance) => self.instances.push(instance),
-                    Err(gap) => self.gaps.push(gap),
-                }
+fn add(
+    inventory: &mut Gathered<Vec<Instance>>,
+    page: &DescribeInstancesOutput,
+    clients: &RegionClients,
+) {
+    for reservation in page.reservations() {
+        let account = reservation.owner_id().unwrap_or("unknown");
+        for listed in reservation.instances() {
+            match instance(listed, account, &clients.region) {
+                Ok(instance) => inventory.value.push(instance),
+                Err(gap) => inventory.gaps.push(gap),
             }
         }
     }
@@ -224,8 +223,11 @@ fn primary_attachment(instance: &Ec2Instance) -> Option<jiff::Timestamp> {
 
 /// Fills in volumes and addresses of stopped instances. What is denied becomes
 /// a gap and stays unknown.
-pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut RegionInventory) {
-    let stopped = || inventory.instances.iter().filter(|instance| !instance.state.is_running());
+pub async fn idle_storage_resources(
+    clients: &RegionClients,
+    inventory: &mut Gathered<Vec<Instance>>,
+) {
+    let stopped = || inventory.value.iter().filter(|instance| !instance.state.is_running());
     let volume_ids: Vec<String> = stopped()
         .flat_map(|instance| instance.volumes.iter().map(|volume| volume.id.clone()))
         .collect();
@@ -234,13 +236,21 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
         return;
     }
     match volumes(clients, &volume_ids).await {
-        Ok(known) => fill_volumes(inventory, &known),
+        Ok(known) => {
+            let instances = inventory.value.iter_mut();
+            for volume in instances.flat_map(|instance| &mut instance.volumes) {
+                if let Some((volume_type, size_gib)) = known.get(&volume.id) {
+                    volume.volume_type.clone_from(volume_type);
+                    volume.size_gib = *size_gib;
+                }
+            }
+        }
         Err(error) => inventory.gaps.push(error.gap(GapSubject::Volumes, &clients.region, "")),
     }
     match addresses(clients, &instance_ids).await {
         Ok(found) => {
             for (id, address) in found {
-                let mut instances = inventory.instances.iter_mut();
+                let mut instances = inventory.value.iter_mut();
                 if let Some(owner) = instances.find(|instance| instance.id.as_str() == id) {
                     owner.addresses.push(Address { id: address });
                 }
@@ -251,15 +261,6 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
 }
 
 type VolumeFacts = BTreeMap<String, (Option<String>, Option<u64>)>;
-
-fn fill_volumes(inventory: &mut RegionInventory, known: &VolumeFacts) {
-    for volume in inventory.instances.iter_mut().flat_map(|instance| &mut instance.volumes) {
-        if let Some((volume_type, size_gib)) = known.get(&volume.id) {
-            volume.volume_type.clone_from(volume_type);
-            volume.size_gib = *size_gib;
-        }
-    }
-}
 
 async fn volumes(clients: &RegionClients, ids: &[String]) -> Outcome<VolumeFacts> {
     let RegionClients { ec2, session, region, .. } = clients;

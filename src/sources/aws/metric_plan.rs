@@ -3,8 +3,8 @@
 
 use super::metrics::{Dimensions, DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use crate::domain::{
-    Cause, CauseKind, Directory, Gap, HostMatch, Instance, JoinedBy, MOST_GPUS, Metric, ResourceId,
-    SeriesSource, Statistic, Window,
+    Cause, CauseKind, Directory, Gap, Gathered, HostMatch, Instance, JoinedBy, MOST_GPUS, Metric,
+    ResourceId, SeriesSource, Statistic, Window,
 };
 use crate::sources::{DAY_SECONDS, Detail, HOUR_SECONDS};
 use std::cmp::Reverse;
@@ -15,15 +15,6 @@ use std::sync::Arc;
 const QUERIES_PER_CALL: usize = 500;
 /// Data points that one page of GetMetricData holds.
 const POINTS_PER_CALL: i64 = 100_800;
-
-/// What to ask CloudWatch in one region.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct MetricsPlan {
-    /// The series, grouped by instance.
-    pub queries: Vec<MetricQuery>,
-    /// Series that exist and cannot be used.
-    pub gaps: Vec<Gap>,
-}
 
 /// One way in which a series could belong to a GPU; the largest rank wins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +33,8 @@ struct Rank {
 type SeriesKey = (ResourceId, Option<u16>, Metric);
 type Chosen = BTreeMap<SeriesKey, (Rank, JoinedBy, Dimensions)>;
 
-/// Plans the queries of one region's instances, but for those that stopped before the
-/// window. `visible_gpus` tells how many GPUs the guest of an instance sees, when its
+/// Plans the queries of one region's instances, by instance, but for those that stopped before
+/// the window; the gaps are of series that exist and cannot be used. `visible_gpus` tells how many GPUs the guest of an instance sees, when its
 /// type is known.
 pub fn plan_metrics(
     instances: &[Instance],
@@ -52,13 +43,13 @@ pub fn plan_metrics(
     discovered: &[DiscoveredMetric],
     agent_namespace: &str,
     period_seconds: u32,
-) -> MetricsPlan {
+) -> Gathered<Vec<MetricQuery>> {
     // A box that works at night is stopped when an audit finds it by day.
     let may_have_run =
         |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
     let asked: Vec<&Instance> = instances.iter().filter(may_have_run).collect();
     let directory = Directory::of(asked.iter().copied());
-    let mut plan = MetricsPlan::default();
+    let mut plan = Gathered::<Vec<MetricQuery>>::default();
     let (of_ec2, of_agent): (Arc<str>, Arc<str>) = (EC2_NAMESPACE.into(), agent_namespace.into());
     let chosen = choose(discovered, &directory);
     for instance in asked {
@@ -77,7 +68,7 @@ pub fn plan_metrics(
             source: SeriesSource::Ec2,
             joined_by: JoinedBy::InstanceId,
         };
-        plan.queries.extend(queries(&own, OF_INSTANCE));
+        plan.value.extend(queries(&own, OF_INSTANCE));
         let has_utilization =
             series.iter().any(|(_, metric, _, _)| *metric == Metric::GpuUtilization);
         for (gpu, metric, joined_by, dimensions) in series {
@@ -93,7 +84,7 @@ pub fn plan_metrics(
             let namespace = Arc::clone(namespace);
             let series =
                 MetricQuery { gpu, joined_by, namespace, source, dimensions, ..own.clone() };
-            plan.queries.extend(queries(&series, wanted));
+            plan.value.extend(queries(&series, wanted));
         }
     }
     plan

@@ -29,14 +29,18 @@ fn window() -> Window {
     Window { start: at(86_400), end: at(2 * 86_400) }
 }
 
-fn plan(instances: &[Instance], gpus: u16, discovered: &[DiscoveredMetric]) -> MetricsPlan {
+fn plan(
+    instances: &[Instance],
+    gpus: u16,
+    discovered: &[DiscoveredMetric],
+) -> Gathered<Vec<MetricQuery>> {
     let visible = |_: &Instance| Some(gpus);
     plan_metrics(instances, window(), visible, discovered, "CWAgent", 300)
 }
 
 /// Queries for average utilization, as (instance, GPU, number of dimensions).
-fn utilization(plan: &MetricsPlan) -> Vec<(String, Option<u16>, usize)> {
-    plan.queries
+fn utilization(plan: &Gathered<Vec<MetricQuery>>) -> Vec<(String, Option<u16>, usize)> {
+    plan.value
         .iter()
         .filter(|q| q.metric == Metric::GpuUtilization && q.statistic == Statistic::Average)
         .map(|q| (q.instance.to_string(), q.gpu, q.dimensions.len()))
@@ -84,7 +88,7 @@ fn a_host_is_matched_by_its_name_unless_two_share_it() {
         [("i-1".to_owned(), Some(0), 2), ("i-2".to_owned(), Some(1), 2)]
     );
     assert!(
-        plan.queries
+        plan.value
             .iter()
             .filter(|q| q.metric == Metric::GpuUtilization)
             .all(|q| q.joined_by == JoinedBy::Hostname)
@@ -133,7 +137,7 @@ fn who_stopped_before_the_window_is_not_asked_for() {
         stopped("i-unknown", None),
     ];
     let asked: Vec<String> =
-        plan(&instances, 1, &[]).queries.iter().map(|query| query.instance.to_string()).collect();
+        plan(&instances, 1, &[]).value.iter().map(|query| query.instance.to_string()).collect();
     let mut distinct = asked.clone();
     distinct.dedup();
     assert_eq!(distinct, ["i-runs", "i-within", "i-unknown"]);
@@ -150,7 +154,7 @@ fn power_is_asked_for_only_without_utilization() {
     ];
     let plan = plan(&instances, 4, &discovered);
     let power: Vec<_> = plan
-        .queries
+        .value
         .iter()
         .filter(|q| q.metric == Metric::GpuPowerUtilization)
         .map(|q| (q.instance.as_str(), q.gpu, q.statistic))
@@ -200,7 +204,7 @@ fn points(gpus: u16, detail: Detail) -> i64 {
     let instances = [instance("i-1", "a")];
     let plan =
         plan_metrics(&instances, fortnight, |_| Some(gpus), &discovered, "CWAgent", period_seconds);
-    let queries = in_detail(plan.queries, detail);
+    let queries = in_detail(plan.value, detail);
     let points = queries.iter().map(|query| fortnight.seconds() / i64::from(query.period_seconds));
     points.sum()
 }

@@ -63,8 +63,16 @@ pub async fn connect_organization(
         wanted_accounts(&session, asked, &own, progress).await?;
     let answers: Vec<_> = stream::iter(&ids)
         .map(|id| {
-            let session = (&session, (own.as_str(), id.as_str()));
-            reached(options, session, asked, regions, agent_namespace)
+            let (session, own) = (&session, &own);
+            async move {
+                let session = if id == own {
+                    session.clone()
+                } else {
+                    let arn = asked.role.arn(partition(session.home_region()), id);
+                    session.assume(&arn, asked.external_id.as_deref()).await?
+                };
+                connected(options, session, id.clone(), regions, agent_namespace).await
+            }
         })
         .buffered(ACCOUNTS_AT_ONCE)
         .collect()
@@ -100,23 +108,6 @@ fn count_with(account: &mut Account, session: Session) {
         usage.add(session.usage());
         usage
     });
-}
-
-/// One account with its regions.
-async fn reached(
-    options: &AwsOptions,
-    (session, (own, id)): (&Session, (&str, &str)),
-    asked: &Organization,
-    regions: Option<&[String]>,
-    agent_namespace: &str,
-) -> Outcome<Gathered<Account>> {
-    let session = if id == own {
-        session.clone()
-    } else {
-        let arn = asked.role.arn(partition(session.home_region()), id);
-        session.assume(&arn, asked.external_id.as_deref()).await?
-    };
-    connected(options, session, id.to_owned(), regions, agent_namespace).await
 }
 
 /// The accounts to read, ascending, each once.

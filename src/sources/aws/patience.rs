@@ -82,10 +82,10 @@ impl Session {
         region: &str,
         send: impl Fn() -> F,
     ) -> Result<T, Failed> {
-        self.turn(action, region).await;
+        self.limiter.acquire(action, region).await;
         self.persistent(action, move || {
             let sent = send();
-            async move { sent.await.map_err(|error| Failed::of(action, &error, &self.secrets())) }
+            async move { sent.await.map_err(|error| Failed::of(action, &error, &self.meter.secrets())) }
         })
         .await
     }

@@ -3,7 +3,6 @@
 use super::limit::RateLimiter;
 use super::meter::Meter;
 use crate::domain::{ApiUsage, named_enum};
-use crate::sources::secrets::Secrets;
 use crate::sources::tls::{aws_client, aws_connector};
 use crate::sources::{Outcome, SourceError};
 use aws_config::identity::IdentityCache;
@@ -138,7 +137,7 @@ impl Renewal {
 pub struct Session {
     config: SdkConfig,
     pub(super) meter: Meter,
-    limiter: Arc<RateLimiter>,
+    pub(super) limiter: Arc<RateLimiter>,
     pub(super) patience: Patience,
     /// Where its credentials can be renewed.
     renewal: Option<Renewal>,
@@ -251,9 +250,8 @@ impl Session {
                 .build(),
             meter: Meter::default(),
             limiter: Arc::default(),
-            patience: self.patience.clone(),
             renewal: Some(renewal),
-            connector: Arc::clone(&self.connector),
+            ..self.clone()
         }
     }
 
@@ -336,16 +334,6 @@ impl Session {
     pub(super) fn connector(&self) -> SharedHttpConnector {
         let make = || SharedHttpConnector::new(aws_connector(TIME_LIMITS.connect));
         self.connector.get_or_init(make).clone()
-    }
-
-    /// Waits until the call of an action in a region is due.
-    pub(super) async fn turn(&self, action: &'static str, region: &str) {
-        self.limiter.acquire(action, region).await;
-    }
-
-    /// What requests were signed with so far.
-    pub(super) fn secrets(&self) -> Secrets {
-        self.meter.secrets()
     }
 
     pub fn usage(&self) -> ApiUsage {

@@ -198,7 +198,12 @@ impl Session {
 
     /// An answer that is not what the service documents.
     pub(super) fn unreadable(&self, action: &'static str, why: &str) -> SourceError {
-        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, self.secrets().blank(why))
+        SourceError::own(
+            action,
+            FailureKind::Unsupported,
+            UNREADABLE,
+            self.meter.secrets().blank(why),
+        )
     }
 
     /// The action of an operation, and what the service answers to it.
@@ -236,7 +241,7 @@ impl Session {
 
     /// One call with its attempts.
     async fn tried(&self, call: &Call<'_>) -> Result<Vec<u8>, Failed> {
-        self.turn(call.action, call.region).await;
+        self.limiter.acquire(call.action, call.region).await;
         self.meter.called(call.action);
         let mut tries = 1;
         loop {
@@ -258,7 +263,10 @@ impl Session {
             self.credentials().await.map_err(|error| missed(error, RetryPolicy::Never))?;
         self.meter.keep_secret(credentials.session_token().unwrap_or_default());
         let failure = |kind, code: &str, why: &str, again| {
-            missed(SourceError::own(call.action, kind, code, self.secrets().blank(why)), again)
+            missed(
+                SourceError::own(call.action, kind, code, self.meter.secrets().blank(why)),
+                again,
+            )
         };
         // Whatever may pass is tried as often as the SDK's standard mode tries here.
         let passing = RetryPolicy::Later(None);
@@ -284,7 +292,7 @@ impl Session {
         if status.is_success() {
             return Ok(body);
         }
-        let failed = refusal(call.action, status, error_type, body, &self.secrets());
+        let failed = refusal(call.action, status, error_type, body, &self.meter.secrets());
         let may_pass = status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled;
         let again = if may_pass { RetryPolicy::Later(wait) } else { RetryPolicy::Never };
         Err((Box::new(failed), again))

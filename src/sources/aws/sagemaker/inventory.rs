@@ -11,7 +11,6 @@ use super::tags::{apply, end_of, tags};
 use crate::catalog::shape;
 use crate::domain::{
     CauseKind, Component, FailureKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Managed,
-    TrainingPlan,
 };
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::session::RegionClients;
@@ -54,7 +53,9 @@ impl Machines {
     /// # Errors
     /// When endpoints cannot be listed.
     async fn found(&self) -> Outcome<Gathered<Found>> {
-        let (endpoints, plans) = tokio::join!(self.of_endpoints(), self.plans());
+        let (endpoints, plans) =
+            tokio::join!(self.of_endpoints(), plans(&self.clients, &self.place.account));
+        let plans = or_gap(plans, GapSubject::TrainingPlans, &self.place.region, "");
         let (mut gathered, open) = endpoints?;
         let open = open_groups(open, &gathered.value);
         let (hosts, notebooks, apps, clusters) = tokio::join!(
@@ -106,11 +107,6 @@ impl Machines {
 
     fn gap(&self, what: GapSubject, error: &SourceError) -> Gap {
         error.gap(what, &self.place.region, "")
-    }
-
-    async fn plans(&self) -> Gathered<Vec<TrainingPlan>> {
-        let plans = plans(&self.clients, &self.place.account).await;
-        or_gap(plans, GapSubject::TrainingPlans, &self.place.region, "")
     }
 
     /// The instances of every endpoint; one that cannot be described is a gap.

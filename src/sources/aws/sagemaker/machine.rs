@@ -10,7 +10,7 @@ use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Component, Gap, GapSubject, Gathered, Instance,
     InstanceState, Lifecycle, OperatingSystem, Provider, ResourceId, Tenancy,
 };
-use crate::sources::aws::inventory::ACCELERATED_TYPES;
+use crate::sources::aws::inventory;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -293,9 +293,7 @@ fn types<'a>(
 pub(super) fn is_accelerated(inside: &str) -> bool {
     match shape(inside) {
         Some(known) => known.accelerator != AcceleratorKind::Cpu,
-        None => {
-            ACCELERATED_TYPES.iter().any(|family| inside.starts_with(family.trim_end_matches('*')))
-        }
+        None => inventory::is_accelerated(inside),
     }
 }
 
