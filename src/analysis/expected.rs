@@ -3,11 +3,11 @@
 
 use super::plan::EstateCommitments;
 use super::workloads::instance_shape;
-use crate::billing::{Expected, ExpectedInstance, ExpectedRate, RateSince};
+use crate::billing::{Expected, ExpectedInstance, RateSince};
 use crate::catalog::{Prices, bundled_quote};
 use crate::domain::{
-    CommittedHours, HOUR_SECONDS, HourlyRate, Instance, Policy, PriceBook, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, Provider, ResourceId,
+    CommittedHours, HOUR_SECONDS, HourlyRate, Instance, InstanceRate, Policy, PriceBook, PriceKey,
+    PriceOption, PriceOrigin, PriceQuote, Provider, ResourceId,
 };
 use crate::usage::{Estate, whole_hours};
 use jiff::civil::Date;
@@ -85,12 +85,10 @@ fn rate(
     instance: &Instance,
     quote: &PriceQuote,
     paid: &BTreeMap<ResourceId, CommittedHours>,
-) -> Option<ExpectedRate> {
-    let effective = match paid.get(&instance.id) {
-        Some(paid) => paid.hourly(quote.rate)?,
-        None => quote.rate,
-    };
-    Some(ExpectedRate {
+) -> Option<InstanceRate> {
+    let effective =
+        if let Some(paid) = paid.get(&instance.id) { paid.hourly(quote.rate)? } else { quote.rate };
+    Some(InstanceRate {
         currency: quote.rate.currency(),
         price: quote.rate.amount(),
         effective: effective.amount(),
@@ -136,8 +134,7 @@ impl ListPrices {
     pub fn of(estate: &Estate, policy: &Policy) -> Self {
         let prices = Prices::new(&estate.prices, &policy.discount_percent);
         let price = |instance: &Instance| {
-            let price = OnDemandPrice::of(instance, &estate.prices, &prices);
-            (instance.id.clone(), price)
+            (instance.id.clone(), OnDemandPrice::of(instance, &estate.prices, &prices))
         };
         Self(estate.instances.iter().map(price).collect())
     }

@@ -71,8 +71,7 @@ impl CurrencyBill {
     pub fn used_and_unused(&self) -> (Tally, Tally) {
         let commitments = || self.commitments.iter();
         let used = merged(commitments().map(|commitment| commitment.used), Tally::merge);
-        let unused = merged(commitments().map(|commitment| commitment.unused), Tally::merge);
-        (used, unused)
+        (used, merged(commitments().map(|commitment| commitment.unused), Tally::merge))
     }
 
     /// The share of what is paid for commitments that something used, percent.

@@ -4,8 +4,10 @@
 use super::comparison::{
     ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
 };
-use super::expected::{DECIMALS, Expected, ExpectedInstance, ExpectedRate, Share, shares};
-use crate::domain::{BillLine, Currency, HOUR_SECONDS, LineKind, PurchaseOption, Window};
+use super::expected::{DECIMALS, Expected, ExpectedInstance, Share, shares};
+use crate::domain::{
+    BillLine, Currency, HOUR_SECONDS, InstanceRate, LineKind, PurchaseOption, Window,
+};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
@@ -85,11 +87,10 @@ struct Portion {
 impl Portion {
     fn of(line: &BillLine, is_committed: bool) -> Self {
         let costs = line.costs;
-        let uncommitted = costs.effective.filter(|_| !is_committed);
         Self {
             hours: line.hours,
             effective: costs.effective,
-            contracted: costs.contracted.or(uncommitted),
+            contracted: costs.contracted.or(costs.effective.filter(|_| !is_committed)),
         }
     }
 
@@ -421,7 +422,7 @@ impl OpenStretch {
     }
 }
 
-impl ExpectedRate {
+impl InstanceRate {
     /// Puts a cost to each part of a difference that has hours, adds those that are about
     /// rates, and gives what the audit expects. The parts add up exactly.
     fn divide(self, seen: Decimal, billed: &OpenStretch, parts: &mut Parts) -> Decimal {

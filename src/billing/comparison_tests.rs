@@ -2,7 +2,9 @@
 
 use super::tests::{any_line, covered, decimal, hour, on_demand, other, part_of, some};
 use super::*;
-use crate::domain::{BillLine, Currency, LineKind, PurchaseOption, SharedPart, Window};
+use crate::domain::{
+    BillLine, Currency, InstanceRate, LineKind, PurchaseOption, SharedPart, Window,
+};
 use crate::usage::HourUse;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -33,7 +35,7 @@ fn seen(id: &str, ran: [u16; 4], price: &str, effective: &str) -> ExpectedInstan
         instance_type: "p4d.24xlarge".to_owned(),
         rates: vec![RateSince {
             hour: 0,
-            rate: Some(ExpectedRate {
+            rate: Some(InstanceRate {
                 currency: Currency::Usd,
                 price: decimal(price),
                 effective: decimal(effective),
@@ -90,7 +92,7 @@ fn billed(at: u32, hours: &str) -> BillLine {
 #[test]
 fn rates_change_and_hours_may_be_unread() {
     let mut instance = seen("i-0a", [12, 0, 12, 12], "30", "30");
-    let rate = instance.rates[0].rate.map(|rate| ExpectedRate {
+    let rate = instance.rates[0].rate.map(|rate| InstanceRate {
         price: decimal("20"),
         effective: decimal("20"),
         ..rate

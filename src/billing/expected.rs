@@ -1,6 +1,6 @@
 //! What an audit expects of a bill, and which hours a line of the bill is for.
 
-use crate::domain::{Currency, HOUR_SECONDS, Window};
+use crate::domain::{HOUR_SECONDS, InstanceRate, Window};
 use crate::usage::HourUse;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,17 +47,7 @@ pub struct RateSince {
     /// The first of these hours.
     pub hour: usize,
     /// Absent where the audit has no price of it.
-    pub rate: Option<ExpectedRate>,
-}
-
-/// What an hour of an instance costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExpectedRate {
-    pub currency: Currency,
-    /// Without commitments.
-    pub price: Decimal,
-    /// With commitments spread over the hours that it ran.
-    pub effective: Decimal,
+    pub rate: Option<InstanceRate>,
 }
 
 impl Expected {
@@ -83,7 +73,7 @@ impl Expected {
 
 impl ExpectedInstance {
     /// Its hours in order, in stretches of one rate.
-    pub fn stretches(&self) -> impl Iterator<Item = (Range<usize>, Option<ExpectedRate>)> {
+    pub fn stretches(&self) -> impl Iterator<Item = (Range<usize>, Option<InstanceRate>)> {
         let ends = self.rates.iter().skip(1).map(|next| next.hour).chain([self.hours.len()]);
         self.rates.iter().zip(ends).map(|(since, end)| (since.hour..end, since.rate))
     }
@@ -121,8 +111,7 @@ pub(super) fn shares(period: Window, hours: Window, uses: &[HourUse]) -> Vec<Sha
     }
     let inside = (first.max(0)..(last + 1).min(uses.len() as i64)).map(|hour| {
         let opens = begin + hour * HOUR_SECONDS;
-        let seconds = end.min(opens + HOUR_SECONDS) - start.max(opens);
-        (hour as usize, seconds)
+        (hour as usize, end.min(opens + HOUR_SECONDS) - start.max(opens))
     });
     let inside: Vec<(usize, i64)> = inside.collect();
     let seconds: i64 = inside.iter().map(|(_, seconds)| seconds).sum();

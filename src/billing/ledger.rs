@@ -357,8 +357,7 @@ fn add_machine(
 ) {
     let Some((machine, name)) = machine.zip(line.instance_type.clone()) else { return };
     let key = (line.account.clone(), line.resource.clone(), line.region.clone(), name);
-    let new = || (machine, Parts::default());
-    let (_, parts) = machines.entry(key).or_insert_with(new);
+    let (_, parts) = machines.entry(key).or_insert_with(|| (machine, Parts::default()));
     let part: &mut Part = parts.0.entry(line.purchase_option).or_default();
     part.hours.add(line.hours);
     part.costs.add(&line.costs);
@@ -366,7 +365,6 @@ fn add_machine(
 
 /// The most expensive first.
 fn instances_of(machines: BTreeMap<InstanceKey, (Accelerated, Parts)>) -> Vec<InstanceCost> {
-    let machines = machines.into_iter();
     let one = |(key, (machine, parts)): (InstanceKey, (Accelerated, Parts))| {
         let (account, id, region, instance_type) = key;
         InstanceCost {
@@ -379,7 +377,7 @@ fn instances_of(machines: BTreeMap<InstanceKey, (Accelerated, Parts)>) -> Vec<In
             ..InstanceCost::default()
         }
     };
-    let mut instances: Vec<InstanceCost> = machines.map(one).collect();
+    let mut instances: Vec<InstanceCost> = machines.into_iter().map(one).collect();
     instances.sort_by_key(|instance| Reverse(instance.parts.total().effective.sum()));
     instances
 }

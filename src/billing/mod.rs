@@ -24,7 +24,7 @@ pub use bill::{
 pub use comparison::{
     ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
 };
-pub use expected::{Expected, ExpectedInstance, ExpectedRate, RateSince};
+pub use expected::{Expected, ExpectedInstance, RateSince};
 pub use ledger::{Ledger, TooLarge};
 pub use rates::{DerivedRate, RateRefusal};
 pub use resource_hours::{NotStored, ResourceHours};

@@ -1,9 +1,10 @@
 //! What recorded audits expect of a bill: the hours that they kept, each as the run priced it that
 //! counts for its day.
 
-use crate::billing::{Expected, ExpectedInstance, ExpectedRate, RateSince};
+use crate::billing::{Expected, ExpectedInstance, RateSince};
 use crate::domain::{
-    DAY_SECONDS, GapSubject, HOUR_SECONDS, InstanceHour, PastGap, RecordedRun, Window, region_of,
+    DAY_SECONDS, GapSubject, HOUR_SECONDS, InstanceHour, InstanceRate, PastGap, RecordedRun,
+    Window, region_of,
 };
 use crate::usage::HourUse;
 use jiff::civil::Date;
@@ -43,7 +44,7 @@ struct Kept {
     instance_type: String,
     hours: Vec<HourUse>,
     /// By day of the period.
-    rates: BTreeMap<usize, Option<ExpectedRate>>,
+    rates: BTreeMap<usize, Option<InstanceRate>>,
 }
 
 impl<'a> RecordedExpectation<'a> {
@@ -123,12 +124,7 @@ impl<'a> RecordedExpectation<'a> {
                 useful: hundredths(hour.useful_seconds),
             };
         }
-        let rate = hour.rate.map(|rate| ExpectedRate {
-            currency: rate.currency,
-            price: rate.price,
-            effective: rate.effective,
-        });
-        kept.rates.insert(place / HOURS_OF_A_DAY, rate);
+        kept.rates.insert(place / HOURS_OF_A_DAY, hour.rate);
         Ok(())
     }
 
@@ -144,8 +140,7 @@ impl<'a> RecordedExpectation<'a> {
 
     /// The days of the period that no run has.
     pub fn days_missing(&self) -> u64 {
-        let days = self.hours.seconds() / DAY_SECONDS;
-        u64::try_from(days).unwrap_or(0) - self.by_day.len() as u64
+        u64::try_from(self.hours.seconds() / DAY_SECONDS).unwrap_or(0) - self.by_day.len() as u64
     }
 
     /// What is expected of a bill.
@@ -187,8 +182,7 @@ impl<'a> RecordedExpectation<'a> {
                 for region in &self.regions {
                     if self.best(account, region, day).is_none() {
                         let of_account = unread.entry(account.clone()).or_default();
-                        let of_region = of_account.entry(region.clone()).or_default();
-                        of_region.extend(hours.clone());
+                        of_account.entry(region.clone()).or_default().extend(hours.clone());
                     }
                 }
             }
@@ -218,7 +212,7 @@ fn reads(run: &RecordedRun, account: &str, region: &str) -> bool {
 }
 
 /// The rates of days, as stretches of hours. The first one holds before its day as well.
-fn stretches(days: &BTreeMap<usize, Option<ExpectedRate>>) -> Vec<RateSince> {
+fn stretches(days: &BTreeMap<usize, Option<InstanceRate>>) -> Vec<RateSince> {
     let mut rates: Vec<RateSince> = Vec::new();
     for (day, rate) in days {
         if rates.last().is_none_or(|last| last.rate != *rate) {
@@ -238,7 +232,7 @@ fn hundredths(seconds: Decimal) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Currency, InstanceRate, PastTotals, TagFilter};
+    use crate::domain::{Currency, PastTotals, TagFilter};
     use jiff::Timestamp;
 
     fn day(number: i8) -> Date {

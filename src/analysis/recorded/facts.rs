@@ -4,11 +4,11 @@
 use crate::analysis::expected::OnDemandPrice;
 use crate::analysis::expected_bill;
 use crate::analysis::workloads::instance_shape;
-use crate::billing::{ExpectedInstance, ExpectedRate};
+use crate::billing::ExpectedInstance;
 use crate::catalog::Prices;
 use crate::domain::{
-    Currency, DatedPrice, GpuOffer, HOUR_SECONDS, HourlyRate, Instance, InstanceHour, InstanceRate,
-    Money, Policy, PriceQuote, PurchaseOption, ResourceId, Signal, Window,
+    Currency, DatedPrice, GpuOffer, HOUR_SECONDS, HourlyRate, InstanceHour, InstanceRate, Money,
+    Policy, PriceQuote, PurchaseOption, ResourceId, Signal, Window,
 };
 use crate::usage::{DayLoad, Estate, HourUse};
 use jiff::civil::Date;
@@ -62,8 +62,7 @@ impl DayFacts {
         for instance in &estate.instances {
             let shape = instance_shape(estate, &instance.instance_type);
             let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
-            let usage = usages.of(&instance.id);
-            let (measured, timeline) = usage.measure(instance, offer, grid);
+            let (measured, timeline) = usages.of(&instance.id).measure(instance, offer, grid);
             let is_measured = matches!(measured.signal, Some((Signal::GpuUtilization, _)));
             let mut loads = BTreeMap::new();
             for mut load in timeline.days() {
@@ -75,7 +74,15 @@ impl DayFacts {
                 }
             }
             days.extend(loads.keys().copied());
-            let days = InstanceDays::of(instance, loads, estate, &prices);
+            let on_demand = OnDemandPrice::of(instance, &estate.prices, &prices);
+            let open = instance.price_key().and_then(|key| prices.get(&key).ok());
+            let days = InstanceDays {
+                days: loads,
+                list: on_demand.list.as_ref().and_then(dated),
+                contracted: on_demand.contracted,
+                option: instance.purchase_option(),
+                open: open.map(|quote| quote.rate),
+            };
             facts.instances.insert(instance.id.clone(), days);
         }
         facts.days = days.into_iter().collect();
@@ -98,26 +105,6 @@ impl DayFacts {
     }
 }
 
-impl InstanceDays {
-    fn of(
-        instance: &Instance,
-        days: BTreeMap<Date, DayLoad>,
-        estate: &Estate,
-        prices: &Prices<'_>,
-    ) -> Self {
-        let on_demand = OnDemandPrice::of(instance, &estate.prices, prices);
-        let open = instance.price_key();
-        let open = open.and_then(|key| prices.get(&key).ok());
-        Self {
-            days,
-            list: on_demand.list.as_ref().and_then(dated),
-            contracted: on_demand.contracted,
-            option: instance.purchase_option(),
-            open: open.map(|quote| quote.rate),
-        }
-    }
-}
-
 /// Whether a day ended by a time.
 fn is_over(day: Date, until: Timestamp) -> bool {
     let end = day.tomorrow().ok();
@@ -129,8 +116,7 @@ fn is_over(day: Date, until: Timestamp) -> bool {
 fn whole_days(window: Window) -> impl Iterator<Item = Date> {
     let first = window.start.to_zoned(TimeZone::UTC).date();
     let days = std::iter::successors(Some(first), |day| day.tomorrow().ok());
-    let days = days.take_while(move |day| is_over(*day, window.end));
-    days.filter(move |day| {
+    days.take_while(move |day| is_over(*day, window.end)).filter(move |day| {
         let begin = day.to_zoned(TimeZone::UTC);
         begin.is_ok_and(|begin| begin.timestamp() >= window.start)
     })
@@ -175,7 +161,7 @@ fn hour_of(
     instance: &ExpectedInstance,
     hour: Timestamp,
     (used, period_seconds): (HourUse, u16),
-    rate: Option<ExpectedRate>,
+    rate: Option<InstanceRate>,
 ) -> InstanceHour {
     let seconds = |periods: u16| periods.saturating_mul(period_seconds);
     InstanceHour {
@@ -189,11 +175,7 @@ fn hour_of(
         idle_seconds: seconds(used.idle),
         // Of hundredths of a percent.
         useful_seconds: Decimal::new(i64::from(used.useful) * i64::from(period_seconds), 4),
-        rate: rate.map(|rate| InstanceRate {
-            currency: rate.currency,
-            price: rate.price,
-            effective: rate.effective,
-        }),
+        rate,
     }
 }
 
@@ -210,8 +192,7 @@ pub(super) fn kept_money(amount: Decimal, currency: Currency) -> Money {
 
 /// A share of something as it was measured, 0–1.
 pub(super) fn share(part: f64, whole: u64) -> Decimal {
-    let share = Decimal::from_f64(part / whole as f64).unwrap_or_default();
-    share.clamp(Decimal::ZERO, Decimal::ONE)
+    Decimal::from_f64(part / whole as f64).unwrap_or_default().clamp(Decimal::ZERO, Decimal::ONE)
 }
 
 /// Seconds in hours, unrounded.

@@ -80,8 +80,7 @@ pub(super) fn of_day(
         let Some(load) = own.days.get(&day).filter(|load| load.instance_seconds > 0) else {
             continue;
         };
-        let cost = costs.and_then(|costs| costs.get(place));
-        for paid in paid(cost, own) {
+        for paid in paid(costs.and_then(|costs| costs.get(place)), own) {
             let sum = sum_of(&paid, load, own, gpus, currency);
             match parts.get_mut(&paid.payer) {
                 Some(known) => known.add(&sum),
@@ -96,8 +95,7 @@ pub(super) fn of_day(
 
 /// GPUs of one instance as a number; absent for an unknown type.
 pub(super) fn gpus_per_instance(workload: &Workload) -> Option<Decimal> {
-    let offer = workload.shape.as_ref()?.gpu.as_ref()?;
-    Some(offer.share.count())
+    Some(workload.shape.as_ref()?.gpu.as_ref()?.share.count())
 }
 
 /// How the hours of an instance are paid for; of one without a cost as EC2 says.
@@ -108,8 +106,7 @@ fn paid(cost: Option<&InstanceCost>, own: &InstanceDays) -> Vec<Paid> {
         hourly: rate.map(|rate| rate * share),
     };
     let Some(cost) = cost else {
-        let rate = own.open.map(|rate| rate.amount());
-        return vec![open(own.option, Decimal::ONE, rate)];
+        return vec![open(own.option, Decimal::ONE, own.open.map(|rate| rate.amount()))];
     };
     let option = match cost.key.option {
         PriceOption::Spot => PurchaseOption::Spot,
@@ -124,8 +121,7 @@ fn paid(cost: Option<&InstanceCost>, own: &InstanceDays) -> Vec<Paid> {
         hourly: Some(part.hourly.amount()),
     });
     let rest = open(option, committed.uncovered_share, rate);
-    let rest = Some(rest).filter(|rest| !rest.share.is_zero());
-    covered.chain(rest).collect()
+    covered.chain(Some(rest).filter(|rest| !rest.share.is_zero())).collect()
 }
 
 fn payer_of(part: &CommittedPart) -> Payer {
@@ -161,10 +157,8 @@ fn sum_of(
     let of = |part: f64| Some(gpu_hours? * share(part, seconds));
     let is_measured = load.measured_gpu_seconds > 0;
     let measured = is_measured.then_some(load.measured_gpu_seconds as f64);
-    let unmeasured = match measured {
-        Some(measured) => of(seconds as f64 - measured),
-        None => gpu_hours,
-    };
+    let unmeasured =
+        if let Some(measured) = measured { of(seconds as f64 - measured) } else { gpu_hours };
     let list = own.list.map(|price| price.hourly);
     let list = list.filter(|rate| rate.currency() == currency);
     let contracted = own.contracted.filter(|rate| rate.currency() == currency);

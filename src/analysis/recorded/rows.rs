@@ -35,8 +35,7 @@ impl Rows<'_> {
                 rows.extend(self.compute(audited, *day));
                 rows.extend(self.idle_storage(audited, *day));
             }
-            let unused = self.audit.unused.iter();
-            rows.extend(unused.filter_map(|row| self.unused(row, *day)));
+            rows.extend(self.audit.unused.iter().filter_map(|row| self.unused(row, *day)));
         }
         rows
     }
