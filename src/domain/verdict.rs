@@ -1,7 +1,7 @@
 //! What a workload is judged to be.
 
 use super::named::named_enum;
-use super::{Comparator, Confidence, Policy};
+use super::{Comparator, Confidence, Policy, decimals_apart};
 
 named_enum! {
     /// How much of the GPUs a workload uses, by mean utilization.
@@ -18,17 +18,19 @@ named_enum! {
 }
 
 impl Classification {
-    /// The class of a mean utilization, and the comparison that puts it there.
-    pub fn of_mean(mean_percent: f64, policy: &Policy) -> (Self, Comparator, f64) {
+    /// The class of a mean utilization, with the comparison that puts it there in words.
+    pub fn of_mean(mean_percent: f64, policy: &Policy) -> (Self, String) {
         let (overprovisioned, underutilized) =
             (policy.overprovisioned_below_percent, policy.underutilized_below_percent);
-        if mean_percent < overprovisioned {
+        let (class, comparator, bound) = if mean_percent < overprovisioned {
             (Self::Overprovisioned, Comparator::LessThan, overprovisioned)
         } else if mean_percent < underutilized {
             (Self::Underutilized, Comparator::LessThan, underutilized)
         } else {
             (Self::WellUtilized, Comparator::AtLeast, underutilized)
-        }
+        };
+        let (sign, decimals) = (comparator.sign(), decimals_apart(mean_percent, bound));
+        (class, format!("mean GPU utilization {mean_percent:.decimals$}% ({sign} {bound}%)"))
     }
 }
 

@@ -64,6 +64,17 @@ pub struct Sign {
 }
 
 impl Sign {
+    /// Whether it is on the stated side of its threshold.
+    pub fn holds(&self) -> bool {
+        match self.comparator {
+            Comparator::LessThan => self.observed < self.threshold,
+            Comparator::AtMost => self.observed <= self.threshold,
+            Comparator::GreaterThan => self.observed > self.threshold,
+            Comparator::AtLeast => self.observed >= self.threshold,
+            Comparator::Equal => self.observed == self.threshold,
+        }
+    }
+
     /// The sign in words: `host CPU 96.0% (≥ 85%)`.
     pub fn words(&self) -> String {
         let Self { figure, observed, comparator, threshold, unit } = self;

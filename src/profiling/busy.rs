@@ -1,6 +1,6 @@
 //! How many GPUs of a host were busy, minute by minute.
 
-use super::periods::utilization;
+use super::periods::whole_utilization;
 use super::profiled::after;
 use crate::domain::{RunFacts, Sample};
 use jiff::Timestamp;
@@ -36,18 +36,9 @@ impl BusyGpus {
 
 /// Utilization of the whole GPUs of a sample, added up, in GPUs.
 fn busy(facts: &RunFacts, sample: &Sample) -> Option<f64> {
-    let mut sum: Option<f64> = None;
-    for (gpu, sample) in facts.gpus.iter().zip(&sample.gpus) {
-        if gpu.mig.is_some() {
-            continue;
-        }
-        let is_divided = gpu.is_mig_enabled == Some(true);
-        let reading = sample.reading().filter(|_| !is_divided)?;
-        let (percent, _) = utilization(reading)?;
-        let busy = percent / 100.0;
-        sum = Some(sum.map_or(busy, |sum| sum + busy));
-    }
-    sum
+    let mut whole = whole_utilization(&facts.gpus, &sample.gpus).peekable();
+    whole.peek()?;
+    whole.map(|percent| Some(percent? / 100.0)).sum()
 }
 
 #[cfg(test)]

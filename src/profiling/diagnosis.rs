@@ -180,7 +180,7 @@ fn holding(term: &Term) -> Option<Vec<Sign>> {
     if read.is_empty() {
         return None;
     }
-    Some(read.into_iter().filter(super::rules::holds).collect())
+    Some(read.into_iter().filter(Sign::holds).collect())
 }
 
 /// What to try, the most promising first. MIG is named only for a card that is

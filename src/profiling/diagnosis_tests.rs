@@ -60,7 +60,7 @@ fn assert_is(signals: Signals, bottleneck: Bottleneck, tier: Tier, confidence: C
     assert_eq!(diagnosis.bottleneck, bottleneck, "{}", diagnosis.reason);
     assert_eq!((diagnosis.tier, diagnosis.confidence), (Some(tier), Some(confidence)));
     assert!(!diagnosis.evidence.is_empty() && diagnosis.missing.is_empty());
-    assert!(diagnosis.evidence.iter().all(crate::profiling::rules::holds));
+    assert!(diagnosis.evidence.iter().all(Sign::holds));
 }
 
 #[track_caller]

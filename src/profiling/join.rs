@@ -216,8 +216,7 @@ fn by_name<'a>(
             HostMatch::None => return Err(Cause::of(CauseKind::ProfileOfNone, [host])),
         },
     };
-    let home = Home { instance, joined_by, indices: BTreeMap::new() };
-    home.checked(facts)
+    Home { instance, joined_by, indices: BTreeMap::new() }.checked(facts)
 }
 
 impl Home<'_> {
@@ -233,8 +232,7 @@ impl Home<'_> {
             return Err(Cause::of(CauseKind::ProfileElsewhere, details));
         }
         if let Some(former) = differs(&facts.instance_type, &instance.instance_type) {
-            let now = &instance.instance_type;
-            let details = [former.as_str(), instance.id.as_str(), now];
+            let details = [former.as_str(), instance.id.as_str(), &instance.instance_type];
             return Err(Cause::of(CauseKind::ProfileOnOtherType, details));
         }
         Ok(self)

@@ -66,8 +66,7 @@ impl Periods {
     /// No samples yet of the GPUs of a run.
     pub fn new(facts: &RunFacts, window: Window, period_seconds: u32) -> Self {
         let row = |gpu: &GpuIdentity| {
-            let is_divided = gpu.is_mig_enabled == Some(true);
-            gpu.mig.is_none().then_some((gpu.index, is_divided))
+            gpu.mig.is_none().then_some((gpu.index, gpu.is_mig_enabled == Some(true)))
         };
         Self {
             window,
@@ -152,9 +151,20 @@ fn value(reading: &GpuReading, metric: Metric) -> Option<(f64, f64)> {
     one.filter(|value| value.is_finite() && *value >= 0.0).map(|value| (value, value))
 }
 
+/// Utilization of each whole GPU of a sample; absent of one that did not report it, or is divided.
+pub(super) fn whole_utilization(
+    gpus: &[GpuIdentity],
+    samples: &[GpuSample],
+) -> impl Iterator<Item = Option<f64>> {
+    gpus.iter().zip(samples).filter(|(gpu, _)| gpu.mig.is_none()).map(|(gpu, sample)| {
+        let reading = sample.reading().filter(|_| gpu.is_mig_enabled != Some(true))?;
+        Some(utilization(reading)?.0)
+    })
+}
+
 /// Utilization as it was read, else from what the driver recorded, which also
 /// knows the peaks between two samples. A percentage that cannot be is left out.
-pub(super) fn utilization(reading: &GpuReading) -> Option<(f64, f64)> {
+fn utilization(reading: &GpuReading) -> Option<(f64, f64)> {
     let is_valid = |percent: &f64| (0.0..=100.0).contains(percent);
     let read = reading.utilization_percent.filter(is_valid);
     let (mut sum, mut count, mut largest) = (0.0, 0_u32, read);

@@ -1,7 +1,7 @@
 //! A whole file of samples as an audit needs it: points per period, and the few
 //! figures of the host and the run that points do not tell.
 
-use super::periods::utilization;
+use super::periods::whole_utilization;
 use super::{Cadence, OutsideSamples, PeriodPoints, Periods};
 use crate::domain::{GpuSample, RunEnd, RunFacts, Sample, SampleCounts, Window};
 use crate::usage::{Scale, Sketch};
@@ -82,17 +82,10 @@ impl Reducer {
     /// reported.
     fn mean(&self, gpus: &[GpuSample]) -> Option<f64> {
         let (mut sum, mut reported, mut total) = (0.0, 0_u32, 0_u32);
-        for (gpu, sample) in self.facts.gpus.iter().zip(gpus) {
-            if gpu.mig.is_some() {
-                continue;
-            }
+        for percent in whole_utilization(&self.facts.gpus, gpus) {
             total += 1;
-            let is_divided = gpu.is_mig_enabled == Some(true);
-            let reading = sample.reading().filter(|_| !is_divided);
-            if let Some((percent, _)) = reading.and_then(utilization) {
-                sum += percent;
-                reported += 1;
-            }
+            sum += percent.unwrap_or(0.0);
+            reported += u32::from(percent.is_some());
         }
         (reported > 0 && reported * 2 >= total).then(|| sum / f64::from(reported))
     }

@@ -164,8 +164,7 @@ impl Profiler {
         let diagnosis = self.overall(&diagnoses);
         let verdict = self.verdict(missed);
         let gpus = self.gpus.iter().zip(diagnoses).map(|(gpu, diagnosis)| {
-            let verdict = self.verdict_of(gpu, missed);
-            gpu.profile(diagnosis, verdict, end.elapsed_seconds)
+            gpu.profile(diagnosis, self.verdict_of(gpu, missed), end.elapsed_seconds)
         });
         RunProfile {
             gpus: gpus.collect(),

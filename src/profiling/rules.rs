@@ -79,17 +79,6 @@ impl Clue {
     }
 }
 
-/// Whether an observed figure is on the stated side of its threshold.
-pub(super) fn holds(sign: &Sign) -> bool {
-    match sign.comparator {
-        Comparator::LessThan => sign.observed < sign.threshold,
-        Comparator::AtMost => sign.observed <= sign.threshold,
-        Comparator::GreaterThan => sign.observed > sign.threshold,
-        Comparator::AtLeast => sign.observed >= sign.threshold,
-        Comparator::Equal => sign.observed == sign.threshold,
-    }
-}
-
 /// Clues of which one is enough.
 pub(super) type Term = Vec<Clue>;
 
@@ -99,6 +88,14 @@ pub(super) struct Rule {
     pub(super) terms: Vec<Term>,
     /// Its own confidence, where that is not the tier's.
     pub(super) confidence: Option<Confidence>,
+}
+
+impl Rule {
+    /// The same with one more term, of whose clues one is enough.
+    fn with_any(mut self, clues: impl Into<Term>) -> Self {
+        self.terms.push(clues.into());
+        self
+    }
 }
 
 type Figure = (&'static str, Option<f64>);
@@ -234,17 +231,10 @@ fn power(signals: &Signals) -> Figure {
 
 /// Works all the time and draws what arithmetic draws.
 fn by_power(signals: &Signals) -> Rule {
-    Rule {
-        bottleneck: Bottleneck::Compute,
-        terms: vec![
-            vec![at_least(("GPU utilization", signals.busy), FULL)],
-            vec![
-                at_least(power(signals), POWER_BUSY),
-                at_least(("samples at the power limit", signals.power_capped), POWER_CAPPED),
-            ],
-        ],
-        confidence: None,
-    }
+    rule(Bottleneck::Compute, [at_least(("GPU utilization", signals.busy), FULL)]).with_any([
+        at_least(power(signals), POWER_BUSY),
+        at_least(("samples at the power limit", signals.power_capped), POWER_CAPPED),
+    ])
 }
 
 /// The clues of a GPU that works in turns.
@@ -264,36 +254,28 @@ fn turns(signals: &Signals) -> [Clue; 4] {
 
 /// Whether a GPU works in turns, whatever it waits for.
 pub(super) fn alternates(signals: &Signals) -> bool {
-    turns(signals).iter().all(|clue| clue.sign.is_some_and(|sign| holds(&sign)))
+    turns(signals).iter().all(|clue| clue.sign.is_some_and(|sign| sign.holds()))
 }
 
 /// Works in turns, and the host is busy.
 fn alternating(signals: &Signals) -> Rule {
-    let mut terms = vec![vec![below(("GPU utilization", signals.busy), WAITS_BELOW)]];
-    terms.extend(turns(signals).into_iter().map(|clue| vec![clue]));
-    terms.push(vec![
+    let waits = below(("GPU utilization", signals.busy), WAITS_BELOW);
+    rule(Bottleneck::Input, [waits].into_iter().chain(turns(signals))).with_any([
         at_least(("host CPU", signals.host_cpu), HOST_CPU_BUSY),
         at_least(("busiest CPU core", signals.busiest_core), CORE_BUSY),
         at_least(("I/O wait", signals.io_wait), IO_BUSY),
         at_least(("I/O pressure", signals.io_pressure), IO_BUSY),
-    ]);
-    Rule { bottleneck: Bottleneck::Input, terms, confidence: None }
+    ])
 }
 
 /// Works a part of the time without visible turns, which may be finer than the
 /// readings, and the host is busy.
 fn slowed(signals: &Signals) -> Rule {
     let busy = ("GPU utilization", signals.busy);
-    Rule {
-        bottleneck: Bottleneck::Input,
-        terms: vec![
-            vec![at_least(busy, STARVED_FROM)],
-            vec![below(busy, WAITS_BELOW)],
-            vec![
-                at_least(("host CPU", signals.host_cpu), HOST_CPU_HIGH),
-                at_least(("busiest CPU core", signals.busiest_core), CORE_BUSY),
-            ],
-        ],
-        confidence: Some(Confidence::Heuristic),
-    }
+    let works = [at_least(busy, STARVED_FROM), below(busy, WAITS_BELOW)];
+    let slowed = rule(Bottleneck::Input, works).with_any([
+        at_least(("host CPU", signals.host_cpu), HOST_CPU_HIGH),
+        at_least(("busiest CPU core", signals.busiest_core), CORE_BUSY),
+    ]);
+    Rule { confidence: Some(Confidence::Heuristic), ..slowed }
 }

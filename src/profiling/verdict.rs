@@ -1,9 +1,7 @@
 //! The verdict on a run: how much of the GPUs it used.
 
 use super::windows::FEWEST_READINGS;
-use crate::domain::{
-    Classification, Confidence, Policy, SampleCounts, Verdict, counted, decimals_apart, floored,
-};
+use crate::domain::{Classification, Confidence, Policy, SampleCounts, Verdict, counted, floored};
 
 /// What a sample that counts has reported.
 pub(super) const OF_THE_HOST: &str = "at least half of the GPUs";
@@ -53,20 +51,11 @@ pub(super) fn judge(
     if let Some(reason) = shortfall_of(what, samples, policy) {
         return Verdict::insufficient(reason);
     }
-    let coverage = samples.coverage();
-    let (classification, comparator, bound) = Classification::of_mean(mean, policy);
-    let confidence = if coverage >= policy.measured_coverage {
+    let (classification, reason) = Classification::of_mean(mean, policy);
+    let confidence = if samples.coverage() >= policy.measured_coverage {
         Confidence::Measured
     } else {
         Confidence::Derived
     };
-    let (comparator, decimals) = (comparator.sign(), decimals_apart(mean, bound));
-    Verdict {
-        classification,
-        state: None,
-        confidence: Some(confidence),
-        reason: format!("mean GPU utilization {mean:.decimals$}% ({comparator} {bound}%)"),
-        idle_power_percent: None,
-        busy_cpu_percent: None,
-    }
+    Verdict { classification, confidence: Some(confidence), ..Verdict::insufficient(reason) }
 }

@@ -53,7 +53,7 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
     let Some(utilization) = workload.utilization else {
         return Verdict::insufficient(without_periods(workload).to_owned());
     };
-    let (classification, reason) = class(utilization.distribution.mean, policy);
+    let (classification, reason) = Classification::of_mean(utilization.distribution.mean, policy);
     Verdict {
         classification,
         confidence: Some(Confidence::Derived),
@@ -83,8 +83,7 @@ fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) ->
             policy.min_coverage * 100.0
         ));
     }
-    let outage = utilization.outage;
-    if let Some(missing) = outage.in_words(policy, utilization.window.end) {
+    if let Some(missing) = utilization.outage.in_words(policy, utilization.window.end) {
         return Verdict::insufficient(missing);
     }
     let case = Case { workload, utilization, policy, as_of };
@@ -96,8 +95,7 @@ fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) ->
 
 /// Why no period counts.
 fn without_periods(workload: Measured<'_>) -> &'static str {
-    let signals = workload.usage.iter().filter_map(|usage| usage.signal);
-    match signals.map(|(signal, _)| signal).min() {
+    match workload.usage.iter().filter_map(|usage| usage.signal).map(|(signal, _)| signal).min() {
         None if workload.gpus().next().is_some() => "no utilization of a whole GPU was reported",
         None => "no GPU metric was reported",
         Some(Signal::GpuUtilization) => {
@@ -111,7 +109,7 @@ fn without_periods(workload: Measured<'_>) -> &'static str {
 
 fn by_utilization(case: Case<'_>) -> Verdict {
     let Case { workload, utilization, policy, .. } = case;
-    let (classification, reason) = class(utilization.distribution.mean, policy);
+    let (classification, reason) = Classification::of_mean(utilization.distribution.mean, policy);
     let state = state(case);
     let is_idle = state.is_some_and(UsageState::is_idle);
     let is_measured = utilization.coverage() >= policy.measured_coverage
@@ -136,14 +134,6 @@ fn busy_cpu_percent(workload: Measured<'_>, policy: &Policy) -> Option<f64> {
     let busy = workload.usage.iter().map(|usage| usage.busy_cpu_percent(policy));
     let busy: Option<Vec<f64>> = busy.collect();
     busy?.into_iter().reduce(f64::min)
-}
-
-/// The class of a mean, with the border that decides.
-fn class(mean: f64, policy: &Policy) -> (Classification, String) {
-    let (classification, comparator, bound) = Classification::of_mean(mean, policy);
-    let (comparator, decimals) = (comparator.sign(), decimals_apart(mean, bound));
-    let reason = format!("mean GPU utilization {mean:.decimals$}% ({comparator} {bound}%)");
-    (classification, reason)
 }
 
 fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
@@ -201,10 +191,7 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
         || workload.gpus().any(GpuUsage::encodes)
         || utilization.working_periods_a_week > spared_periods(utilization)
         || utilization.distribution.p99 >= ACTIVE_PERCENT;
-    if is_ruled_out {
-        return Some(false);
-    }
-    utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
+    if is_ruled_out { Some(false) } else { utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT) }
 }
 
 /// Whether GPUs work in few of the hours. Where one of them is not seen, or encodes, the hours
@@ -246,8 +233,7 @@ pub(super) fn standstill(
     };
     let watts = most(|gpu| gpu.power.and_then(|power| Some((power.p95_w?, power.samples))));
     let power = watts.zip(stalled_below_watts(shape));
-    let power = power.filter(|(watts, rests_up_to)| watts <= rests_up_to);
-    if let Some((watts, rests_up_to)) = power {
+    if let Some((watts, rests_up_to)) = power.filter(|(watts, rests_up_to)| watts <= rests_up_to) {
         return Some(Standstill::Power { watts, rests_up_to });
     }
     let percent = most(|gpu| gpu.sm.map(|activity| (activity.p95_percent, activity.samples)));

@@ -36,7 +36,6 @@ pub fn commitment_findings(
     as_of: Timestamp,
 ) -> Vec<Finding> {
     let idle = unused.iter().filter_map(idle_capacity);
-    let blocks = coverage.rooms.iter().filter_map(idle_block);
     let commitments = coverage
         .commitments
         .iter()
@@ -46,7 +45,7 @@ pub fn commitment_findings(
             [underused(commitment, change), expiring(commitment)]
         })
         .flatten();
-    idle.chain(blocks).chain(commitments).collect()
+    idle.chain(coverage.rooms.iter().filter_map(idle_block)).chain(commitments).collect()
 }
 
 /// Room that nothing runs in costs as much as the instance that would fill it. What

@@ -5,6 +5,7 @@ use crate::domain::{
     Comparator, Evidence, IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Signal,
     Workload, after_number, decimals_apart,
 };
+use crate::profiling::Sign;
 
 /// Share of the window above which its GPUs count as idle, percent.
 const IDLE_ABOVE_PERCENT: f64 = 99.0;
@@ -12,30 +13,10 @@ const IDLE_ABOVE_PERCENT: f64 = 99.0;
 const VRAM_BELOW_PERCENT: f64 = 5.0;
 
 /// One condition of the rule.
-struct Sign {
-    name: &'static str,
-    observed: f64,
-    comparator: Comparator,
-    threshold: f64,
-    unit: &'static str,
-}
-
-impl Sign {
-    fn holds(&self) -> bool {
-        match self.comparator {
-            Comparator::GreaterThan => self.observed > self.threshold,
-            _ => self.observed < self.threshold,
-        }
-    }
-
-    fn in_words(&self) -> String {
-        let decimals = decimals_apart(self.observed, self.threshold);
-        let unit = after_number(self.unit);
-        format!(
-            "{} {:.decimals$}{unit} ({} {})",
-            self.name, self.observed, self.comparator, self.threshold
-        )
-    }
+fn in_words(sign: &Sign) -> String {
+    let Sign { figure, observed, comparator, threshold, unit } = sign;
+    let decimals = decimals_apart(*observed, *threshold);
+    format!("{figure} {observed:.decimals$}{} ({comparator} {threshold})", after_number(unit))
 }
 
 /// How many signs of the rule hold for the busiest instance of a workload, and
@@ -44,7 +25,7 @@ pub(super) fn second_opinion(workload: &Workload) -> Option<Evidence> {
     let signs = signs(workload)?;
     let holding = signs.iter().filter(|sign| sign.holds()).count();
     let agrees = holding == signs.len();
-    let words: Vec<String> = signs.iter().map(Sign::in_words).collect();
+    let words: Vec<String> = signs.iter().map(in_words).collect();
     Some(Evidence::fact(
         "criteria of AWS Compute Optimizer's idle rule",
         &format!("the rule {}: {}", if agrees { "agrees" } else { "disagrees" }, words.join(", ")),
@@ -57,8 +38,8 @@ pub(super) fn second_opinion(workload: &Workload) -> Option<Evidence> {
 fn signs(workload: &Workload) -> Option<[Sign; 5]> {
     let summary =
         workload.utilization.as_ref().filter(|summary| summary.signal == Signal::GpuUtilization)?;
-    let below = |name, observed, threshold, unit| Sign {
-        name,
+    let below = |figure, observed, threshold, unit| Sign {
+        figure,
         observed,
         comparator: Comparator::LessThan,
         threshold,
@@ -69,7 +50,7 @@ fn signs(workload: &Workload) -> Option<[Sign; 5]> {
     let network = largest(&workload.usage, InstanceUsage::network_mb_per_day)?;
     Some([
         Sign {
-            name: "GPUs idle",
+            figure: "GPUs idle",
             observed: summary.idle_share? * 100.0,
             comparator: Comparator::GreaterThan,
             threshold: IDLE_ABOVE_PERCENT,

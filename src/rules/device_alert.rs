@@ -44,7 +44,6 @@ impl DeviceAlert {
         let number = over.len();
         let worst =
             over.into_iter().max_by(|left, right| left.observed.total_cmp(&right.observed))?;
-        let gpu_count = subject.workload.gpus().count();
         let is_whole = [worst.observed, worst.threshold].iter().all(|figure| figure.fract() == 0.0);
         let decimals = if is_whole { 0 } else { decimals_apart(worst.observed, worst.threshold) };
         let judgement = Assessment {
@@ -54,7 +53,7 @@ impl DeviceAlert {
             title: format!(
                 "{}: {number} of {} of {}, {} {:.decimals$}{}",
                 self.title,
-                counted(gpu_count, "GPU", "GPUs"),
+                counted(subject.workload.gpus().count(), "GPU", "GPUs"),
                 subject.members(),
                 self.figure,
                 worst.observed,

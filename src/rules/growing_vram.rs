@@ -43,8 +43,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     });
     let end = window.map_or(i64::MAX, |window| window.end.as_second().div_euclid(DAY_SECONDS));
     ALERT.finding(&META, subject, |gpu| {
-        let days = gpu.vram_days.iter();
-        let whole = days.filter(|(day, _)| (first..end).contains(day));
+        let whole = gpu.vram_days.iter().filter(|(day, _)| (first..end).contains(day));
         let peaks: Vec<f64> = whole.map(|(_, peak_mib)| *peak_mib).collect();
         let rising = rising(&peaks);
         let total_mib = gpu.vram?.total_mib.filter(|total| *total > 0.0)?;
@@ -58,7 +57,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
 
 /// The last peaks, each above the one before.
 fn rising(peaks: &[f64]) -> &[f64] {
-    let steps = peaks.windows(2).rev();
-    let rising = steps.take_while(|pair| pair[1] > pair[0]).count();
+    let rising = peaks.windows(2).rev().take_while(|pair| pair[1] > pair[0]).count();
     &peaks[peaks.len().saturating_sub(rising + 1)..]
 }

@@ -34,8 +34,7 @@ const ALERT: DeviceAlert = DeviceAlert {
 pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let shape = subject.workload.shape.as_ref();
     let spec = shape.and_then(|shape| gpu_spec(shape.gpu.as_ref()?));
-    let limit = spec.and_then(|spec| spec.max_operating_c);
-    let threshold = limit.or(AlertKind::Hot.threshold())?;
+    let threshold = spec.and_then(|spec| spec.max_operating_c).or(AlertKind::Hot.threshold())?;
     ALERT.finding(&META, subject, |gpu| {
         Some(Reading { observed: gpu.temperature_max_c?, threshold })
     })

@@ -9,6 +9,7 @@
 
 use super::classification::IDLE_POWER_MARGIN_POINTS;
 use super::compute_optimizer::second_opinion;
+pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
     Assessment, Comparator, Finding, Provider, Recommendation, Severity, Statistic, UsageState,
@@ -21,10 +22,6 @@ pub(super) const META: RuleMeta = RuleMeta {
     severity: Severity::Critical,
     needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
-
-pub(super) fn applies(subject: &Subject<'_>) -> bool {
-    subject.workload.key.running
-}
 
 pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     if subject.verdict.state != Some(UsageState::Idle) {

@@ -4,6 +4,7 @@
 //! Must not be fooled into dollars: a box of this week may be about to work, and a window
 //! of a week is short. It says what is missing to know.
 
+pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Assessment, Comparator, Finding, FindingKind, Recommendation, Severity,
@@ -18,10 +19,6 @@ pub(super) const META: RuleMeta = RuleMeta {
 };
 
 const SECONDS_A_DAY: f64 = 86_400.0;
-
-pub(super) fn applies(subject: &Subject<'_>) -> bool {
-    subject.workload.key.running
-}
 
 pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     if subject.verdict.state != Some(UsageState::IdleSoFar) {

@@ -4,6 +4,7 @@
 //! low mean with a p95 of 80% is said in the title), or by a peak of VRAM that
 //! a smaller GPU would not hold. Without a smaller type to run on there is no finding.
 
+pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
     Assessment, Classification, Comparator, Finding, FindingKind, Severity, Statistic, UsageState,
@@ -16,10 +17,6 @@ pub(super) const META: RuleMeta = RuleMeta {
     severity: Severity::Warning,
     needs: &[Need::Utilization],
 };
-
-pub(super) fn applies(subject: &Subject<'_>) -> bool {
-    subject.workload.key.running
-}
 
 pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     if subject.verdict.classification != Classification::Overprovisioned
@@ -42,7 +39,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     );
     let mean = summary.distribution.mean;
     let decimals = decimals_apart(mean, decisive.threshold);
-    let bursty = subject.verdict.state == Some(UsageState::Bursty);
     let idle_hours = summary
         .idle_share
         .filter(|share| *share >= 0.5 && subject.workload.measured().sees_every_gpu())
@@ -55,7 +51,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             "{} has {mean:.decimals$}% average utilization{}{}",
             subject.fleet(),
             idle_hours.unwrap_or_default(),
-            if bursty { ", in bursts" } else { "" }
+            if subject.verdict.state == Some(UsageState::Bursty) { ", in bursts" } else { "" }
         ),
         monthly_savings: subject.rightsizing_savings(),
         recommendation: if summary.idle_share.is_some_and(|share| share >= 0.5) {

@@ -78,8 +78,7 @@ fn shown(standstill: Standstill) -> (String, Evidence) {
             let said = format!("{watts:.decimals$} W (p95), little more than the idle draw");
             let figure = "p95 of the power draw of the GPU that draws most";
             let origin = "idle draw and 15% of the way from there to the limit";
-            let beside = (Comparator::AtMost, rests_up_to);
-            (said, Evidence::fact(figure, origin, watts, beside, "W"))
+            (said, Evidence::fact(figure, origin, watts, (Comparator::AtMost, rests_up_to), "W"))
         }
         Standstill::Sm { percent } => {
             let decimals = decimals_apart(percent, RESTING_SM_PERCENT);

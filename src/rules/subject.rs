@@ -50,36 +50,32 @@ pub enum Need {
 }
 
 impl Need {
+    /// What is missing, for the gap, and why, where nothing tells more.
+    fn missing(self) -> (GapSubject, CauseKind) {
+        let not_reported = |subject| (subject, CauseKind::NotReported);
+        let without_maxima = |subject| (subject, CauseKind::MaximaNotReported);
+        match self {
+            Self::Utilization => not_reported(GapSubject::GpuUtilization),
+            Self::PerGpuUtilization => not_reported(GapSubject::UtilizationPerGpu),
+            Self::Maxima => without_maxima(GapSubject::GpuUtilizationMaxima),
+            Self::HourlyMaxima => without_maxima(GapSubject::HourlyGpuUtilizationMaxima),
+            Self::Vram | Self::VramAverages => not_reported(GapSubject::VramUse),
+            Self::Power => not_reported(GapSubject::from(Metric::GpuPowerDraw)),
+            // The gap of power stands beside it, where a rule needs power alone.
+            Self::PowerOrSm => not_reported(GapSubject::from(Metric::GpuSmActivity)),
+            Self::Temperature => not_reported(GapSubject::from(Metric::GpuTemperature)),
+            Self::Price => (GapSubject::Price, CauseKind::PriceUnknown),
+        }
+    }
+
     /// What is missing, for the gap.
     pub fn subject(self) -> GapSubject {
-        match self {
-            Self::Utilization => GapSubject::GpuUtilization,
-            Self::PerGpuUtilization => GapSubject::UtilizationPerGpu,
-            Self::Maxima => GapSubject::GpuUtilizationMaxima,
-            Self::HourlyMaxima => GapSubject::HourlyGpuUtilizationMaxima,
-            Self::Vram | Self::VramAverages => GapSubject::VramUse,
-            Self::Power => GapSubject::from(Metric::GpuPowerDraw),
-            // The gap of power stands beside it, where a rule needs power alone.
-            Self::PowerOrSm => GapSubject::from(Metric::GpuSmActivity),
-            Self::Temperature => GapSubject::from(Metric::GpuTemperature),
-            Self::Price => GapSubject::Price,
-        }
+        self.missing().0
     }
 
     /// Why it is missing, where nothing tells more.
     pub fn unreported(self) -> Cause {
-        let kind = match self {
-            Self::Maxima | Self::HourlyMaxima => CauseKind::MaximaNotReported,
-            Self::Utilization
-            | Self::PerGpuUtilization
-            | Self::Vram
-            | Self::VramAverages
-            | Self::Power
-            | Self::PowerOrSm
-            | Self::Temperature => CauseKind::NotReported,
-            Self::Price => CauseKind::PriceUnknown,
-        };
-        Cause::of(kind, [""])
+        Cause::of(self.missing().1, [""])
     }
 }
 
@@ -146,8 +142,7 @@ impl Subject<'_> {
 
     /// Whether anything was measured of its GPUs one by one.
     pub fn has_gpu_metrics(&self) -> bool {
-        let mut gpus = self.workload.gpus();
-        gpus.any(|gpu| gpu.utilization.is_some() || gpu.vram.is_some())
+        self.workload.gpus().any(|gpu| gpu.utilization.is_some() || gpu.vram.is_some())
     }
 
     /// Whether power was all there was to judge.
@@ -377,8 +372,7 @@ impl Subject<'_> {
 
     /// What right-sizing saves per month, alone.
     pub fn rightsizing_savings(&self) -> Option<Money> {
-        let rightsizing = self.proposals.rightsize()?;
-        Some(rightsizing.action.monthly_savings())
+        Some(self.proposals.rightsize()?.action.monthly_savings())
     }
 
     /// The right-sizing move as a recommendation, else advice in words: of what a managed
@@ -416,8 +410,7 @@ impl Subject<'_> {
     /// What to do about memory that an engine took ahead.
     fn reserved_vram(&self) -> Option<String> {
         let vram = self.workload.vram()?;
-        let is_unknown = self.workload.vram_use_mib(&vram).is_none();
-        is_unknown.then(|| reserved_vram(vram.peak_mib))
+        self.workload.vram_use_mib(&vram).is_none().then(|| reserved_vram(vram.peak_mib))
     }
 }
 
@@ -428,4 +421,9 @@ pub(super) fn coverage(n_samples: u64, summary: &UtilizationSummary) -> f64 {
         return 0.0;
     }
     (n_samples as f64 / summary.expected_samples as f64).min(1.0)
+}
+
+/// Whether the members run, which is all that some rules need to apply.
+pub(super) fn runs(subject: &Subject<'_>) -> bool {
+    subject.workload.key.running
 }

@@ -3,6 +3,7 @@
 //! Must not be fooled by saturation in part of the hours: those peaks need the
 //! capacity, and the title says so. Without a smaller type to run on there is no finding.
 
+pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
     Assessment, Classification, Comparator, Finding, FindingKind, Severity, UsageState,
@@ -19,10 +20,6 @@ pub(super) const META: RuleMeta = RuleMeta {
 const PROFILE: &str = "profile a run: check input pipeline, batch size and transfers first";
 const SHARE: &str = "share the GPU with a second workload where VRAM allows";
 
-pub(super) fn applies(subject: &Subject<'_>) -> bool {
-    subject.workload.key.running
-}
-
 pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     if subject.verdict.classification != Classification::Underutilized
         || subject.proposals.nothing_less_would_do
@@ -37,10 +34,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         subject.mean_evidence(Comparator::AtLeast, subject.policy.overprovisioned_below_percent);
     let saturated = subject.verdict.state == Some(UsageState::Saturated);
     // A managed service shares no host.
-    let steps: &[&str] = match subject.workload.key.component() {
-        Some(_) => &[PROFILE],
-        None => &[PROFILE, SHARE],
-    };
+    let steps: &[&str] =
+        if subject.workload.key.component().is_some() { &[PROFILE] } else { &[PROFILE, SHARE] };
     let judgement = Assessment {
         severity: META.severity,
         confidence: subject.confidence(),

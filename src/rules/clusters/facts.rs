@@ -96,8 +96,7 @@ impl Host<'_> {
 
     /// What ends per month when it is released; absent where somebody may use it.
     pub fn release(&self) -> Option<Money> {
-        let machine = self.machine.filter(|_| !self.works_unasked());
-        machine?.ending.monthly_savings
+        self.machine.filter(|_| !self.works_unasked())?.ending.monthly_savings
     }
 
     /// The capacity reservation to lower in the same step.
@@ -197,8 +196,7 @@ impl<'a> View<'a> {
             let claims = by_machine.remove(&node.machine).unwrap_or_default();
             for claim in &claims {
                 let key = (claim.holder.namespace.as_str(), claim.holder.name(), &node.machine);
-                let group = grouped.entry(key).or_insert_with(|| (hosts.len(), Vec::new()));
-                group.1.push(claim);
+                grouped.entry(key).or_insert_with(|| (hosts.len(), Vec::new())).1.push(claim);
             }
             let age = machine.map(|instance| facts.as_of.duration_since(instance.first_seen));
             hosts.push(Host {

@@ -84,11 +84,9 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
     }
     let waiting = waiting(view, |resource| {
         let spots = groups.values().flatten();
-        let free = spots.filter(|spot| spot.offers(resource));
-        free.map(|spot| spot.free).max().unwrap_or_default()
+        spots.filter(|spot| spot.offers(resource)).map(|spot| spot.free).max().unwrap_or_default()
     });
-    let grouped = groups.iter();
-    grouped.filter_map(|(key, spots)| finding(*key, spots, &waiting)).collect()
+    groups.iter().filter_map(|(key, spots)| finding(*key, spots, &waiting)).collect()
 }
 
 impl Spot<'_> {
@@ -170,8 +168,7 @@ fn maker<'a>(holding: &Holding<'a>) -> Option<&'a str> {
 /// Nodes of Kubernetes with a pod that something would create again, and whose other places
 /// are unknown.
 pub(super) fn unplaced(view: &View<'_>) -> usize {
-    let holdings = view.holdings.iter();
-    let own = holdings.filter(|holding| holding.scheduler == Scheduler::Kubernetes);
+    let own = view.holdings.iter().filter(|holding| holding.scheduler == Scheduler::Kubernetes);
     let unknown = own.filter(|holding| {
         let is_read = view.host(holding).node.pods.is_some();
         is_read && maker(holding).is_some() && holding.holder.placement.is_none()
@@ -184,8 +181,7 @@ pub(super) fn unplaced(view: &View<'_>) -> usize {
 /// resource.
 fn waiting<'a>(view: &View<'a>, largest: impl Fn(&str) -> u64) -> BTreeSet<(&'a str, Size)> {
     let mut pods: BTreeMap<(&str, &str, &'a str), Size> = BTreeMap::new();
-    let pending = view.pending();
-    for (claim, _) in pending.filter(|(_, minutes)| *minutes >= LEAST_WAIT_MINUTES) {
+    for (claim, _) in view.pending().filter(|(_, minutes)| *minutes >= LEAST_WAIT_MINUTES) {
         let (holder, devices) = (&claim.holder, &claim.devices);
         if devices.unit == DeviceUnit::Whole {
             let pod = holder.pod.as_deref().unwrap_or_default();
@@ -214,8 +210,7 @@ fn finding(
         let bins: Vec<Bin> = own.map(|spot| spot.bin.clone()).collect();
         can_gather(&bins, size)
     };
-    let mut waiting = waiting.iter();
-    let blocked = waiting.find(|(name, size)| is_scattered(name, *size));
+    let blocked = waiting.iter().find(|(name, size)| is_scattered(name, *size));
     let blocked = blocked.map(|(_, size)| size.devices);
     if packing.freed.is_empty() && blocked.is_none() {
         return None;
@@ -286,8 +281,7 @@ fn savings(claimed: &[&Spot<'_>], packing: &Packing) -> Option<Money> {
 }
 
 fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
-    let nodes = packing.freed.iter().map(|place| claimed[*place].host.node);
-    let freed: Vec<&Node> = nodes.collect();
+    let freed: Vec<&Node> = packing.freed.iter().map(|place| claimed[*place].host.node).collect();
     let mut steps = Vec::new();
     if !freed.is_empty() {
         let pods = counted(packing.moves.len(), "pod moves", "pods move");

@@ -71,14 +71,12 @@ pub(super) fn confidence(view: &View<'_>, holding: &Holding<'_>, measured: f64) 
 
 /// What was measured of a device of the node of a holding.
 fn gpu_usage<'a>(view: &'a View<'_>, holding: &Holding<'_>, gpu: u32) -> Option<&'a GpuUsage> {
-    let usage = view.host(holding).machine?.usage?;
-    usage.gpus.iter().find(|measured| u32::from(measured.index) == gpu)
+    view.host(holding).machine?.usage?.gpus.iter().find(|measured| u32::from(measured.index) == gpu)
 }
 
 /// How each pod used what it holds, in order.
 pub(super) fn uses<'a>(view: &'a View<'a>) -> Vec<Use<'a>> {
-    let holdings = view.holdings.iter();
-    holdings.map(|holding| use_of(view, holding)).collect()
+    view.holdings.iter().map(|holding| use_of(view, holding)).collect()
 }
 
 fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
@@ -111,8 +109,7 @@ fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     if largest_percent >= ACTIVE_PERCENT || encodes {
         return Use::Other;
     }
-    let hours = uses.clone().map(|gpu_use| gpu_use.hours());
-    let measured_hours = hours.fold(f64::INFINITY, f64::min);
+    let measured_hours = uses.clone().map(|gpu_use| gpu_use.hours()).fold(f64::INFINITY, f64::min);
     let origin = format!(
         "metrics that name pods, {} of {}",
         counted(uses.len(), "device", "devices"),
@@ -137,8 +134,7 @@ fn by_machine<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     }
     let largest_percent = maxima.iter().map(|peak| peak.largest).fold(0.0, f64::max);
     if largest_percent >= ACTIVE_PERCENT || usage.gpus.iter().any(GpuUsage::encodes) {
-        let holds_all = holding.devices >= physical;
-        return if holds_all { Use::Other } else { Use::Unknown };
+        return if holding.devices >= physical { Use::Other } else { Use::Unknown };
     }
     let sampled_hours = maxima.iter().map(|peak| peak.samples.hours());
     let sampled_hours = sampled_hours.fold(f64::INFINITY, f64::min);
@@ -146,9 +142,8 @@ fn by_machine<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     let own_hours = expected_hours(view, holding);
     let existed_hours = usage.running.observed_seconds as f64 / 3_600.0;
     let unmeasured_hours = (existed_hours.max(own_hours) - sampled_hours).max(0.0);
-    let measured_hours = (own_hours - unmeasured_hours).max(0.0);
     let origin = format!("maxima of every GPU of {}", host.node.name);
-    idle(view, holding, (measured_hours, largest_percent), origin)
+    idle(view, holding, ((own_hours - unmeasured_hours).max(0.0), largest_percent), origin)
 }
 
 fn idle<'a>(
@@ -259,8 +254,7 @@ fn end_step(holding: &Holding<'_>) -> String {
 /// takes; absent where the devices are not known one by one.
 fn held_memory_mib(view: &View<'_>, holding: &Holding<'_>) -> Option<f64> {
     let least = view.facts.policy.idle_held_vram_percent;
-    let used = holding.uses.keys();
-    let of = used.filter_map(|gpu| gpu_usage(view, holding, *gpu)?.vram);
+    let of = holding.uses.keys().filter_map(|gpu| gpu_usage(view, holding, *gpu)?.vram);
     let held = of.filter(|vram| vram.peak_percent().is_some_and(|percent| percent >= least));
     held.map(|vram| vram.peak_mib).reduce(f64::max)
 }

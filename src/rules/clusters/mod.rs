@@ -96,7 +96,6 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
         let is_unknown = is_idle_unknown(claim_use) || oversized_claim::is_unknown(&view, holding);
         of_pod(holding) && is_unknown
     });
-    let unused = unused.count();
     let of_tasks = both().filter(|(_, holding)| !of_pod(holding));
     let unused_by_tasks = of_tasks.filter(|(claim_use, _)| is_idle_unknown(claim_use)).count();
     let mut of_use = OF_USE.to_vec();
@@ -128,7 +127,7 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
             vec![cpu_only_pods_on_gpu_node::ID],
         ),
         (GapSubject::Devices, CauseKind::PhysicalUnknown, uncounted, vec![unallocated_gpus::ID]),
-        (GapSubject::PodUse, CauseKind::PodUseUnknown, unused, of_use),
+        (GapSubject::PodUse, CauseKind::PodUseUnknown, unused.count(), of_use),
         (GapSubject::Tasks, CauseKind::TaskUseUnknown, unused_by_tasks, OF_TASK_USE.to_vec()),
     ];
     let missing = silences.into_iter().filter(|(_, _, count, _)| *count > 0);

@@ -14,8 +14,7 @@ use rust_decimal::Decimal;
 pub(super) const ID: &str = "oversized-claim";
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
-    let holdings = view.holdings.iter();
-    holdings.filter_map(|holding| finding(view, holding)).collect()
+    view.holdings.iter().filter_map(|holding| finding(view, holding)).collect()
 }
 
 /// Whether it is about a holding at all: no metrics name tasks of ECS.
@@ -42,11 +41,9 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     if active.is_empty() || unused.is_empty() {
         return None;
     }
-    let hours = unused.iter().map(|gpu_use| gpu_use.hours());
-    let measured = hours.fold(f64::INFINITY, f64::min);
+    let measured = unused.iter().map(|gpu_use| gpu_use.hours()).fold(f64::INFINITY, f64::min);
     let least = least_hours(view, holding, measured)?;
     let host = view.host(holding);
-    let devices = Decimal::from(unused.len());
     let origin = format!("metrics that name pods, of {}", host.node.name);
     let indices: Vec<String> = unused.iter().map(|gpu_use| gpu_use.gpu.to_string()).collect();
     let judgement = Assessment {
@@ -59,7 +56,7 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
             gpus(holding.devices),
             host.node.name,
             unused.len(),
-            cost_words(host.share(devices))
+            cost_words(host.share(Decimal::from(unused.len())))
         ),
         // The node goes on as it is.
         monthly_savings: None,

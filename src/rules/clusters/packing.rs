@@ -92,8 +92,7 @@ pub(super) fn pack(bins: &[Bin]) -> Packing {
     order.sort_by_key(|place| {
         let bin = &bins[*place];
         let room = bin.capacity.less(bin.pinned);
-        let fullest = (Reverse(bin.held()), Reverse(room));
-        (bin.can_be_emptied(), fullest, *place)
+        (bin.can_be_emptied(), (Reverse(bin.held()), Reverse(room)), *place)
     });
     let moving = bins.iter().map(Bin::moving);
     let moving = moving.fold(Size::default(), Size::plus);
@@ -127,8 +126,7 @@ pub(super) fn can_gather(bins: &[Bin], wanted: Size) -> bool {
         let bin = &bins[*place];
         bin.held().saturating_sub(bin.capacity.less(wanted).devices)
     });
-    let mut targets = targets.into_iter().take(MOST_TARGETS);
-    targets.any(|target| {
+    targets.into_iter().take(MOST_TARGETS).any(|target| {
         // Its pods are placed again, on what is left of it and on the others.
         let mut changed = bins.to_vec();
         let movable = std::mem::take(&mut changed[target].movable);

@@ -53,9 +53,8 @@ impl<'a> Supply<'a> {
                 continue;
             }
             for (resource, device) in &host.node.devices {
-                let taken = held.get(&(place, resource.as_str()));
-                let free =
-                    device.unit.physical(device.allocatable) - taken.copied().unwrap_or_default();
+                let free = device.unit.physical(device.allocatable)
+                    - held.get(&(place, resource.as_str())).copied().unwrap_or_default();
                 *supply.free.entry(resource).or_default() += free.max(Decimal::ZERO);
             }
         }
@@ -101,8 +100,7 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
     let supply = Supply::of(view, uses);
     let mut pods = waiting(view);
     pods.retain(|pod| supply.suffices(pod));
-    let waits = pods.iter().map(|pod| pod.minutes);
-    let longest = waits.reduce(f64::max)?;
+    let longest = pods.iter().map(|pod| pod.minutes).reduce(f64::max)?;
     let asked: Decimal = pods.iter().map(Waiting::devices).sum();
     let most: Decimal = pods.iter().map(Waiting::devices).max()?;
     let resources: BTreeSet<&str> = pods.iter().flat_map(|pod| pod.asked.keys().copied()).collect();

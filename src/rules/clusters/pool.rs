@@ -148,8 +148,7 @@ pub(super) fn shrinking(nodes: &[&Node]) -> Option<String> {
 /// taint and no limit is by these.
 pub(super) fn resource_of(node: &Node) -> &str {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "./-".contains(c);
-    let mut resources = node.devices.keys();
-    let plain = resources.find(|name| name.contains('/') && name.chars().all(is_word));
+    let plain = node.devices.keys().find(|name| name.contains('/') && name.chars().all(is_word));
     plain.map_or("nvidia.com/gpu", String::as_str)
 }
 

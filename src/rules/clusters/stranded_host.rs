@@ -38,8 +38,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     if most < FULL_PERCENT {
         return None;
     }
-    let machine = host.machine.map(|machine| machine.instance_type);
-    let pool = Pool::of(host.node).zip(machine);
+    let pool = Pool::of(host.node).zip(host.machine.map(|machine| machine.instance_type));
     let values = pool.and_then(|(pool, own)| pool.with_more(name, own));
     let another = format!("choose a type with more {name} per GPU for this pool");
     let judgement = Assessment {

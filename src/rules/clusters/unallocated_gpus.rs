@@ -15,8 +15,7 @@ use rust_decimal::Decimal;
 pub(super) const ID: &str = "unallocated-gpus";
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
-    let hosts = view.hosts.iter();
-    hosts.filter_map(finding).collect()
+    view.hosts.iter().filter_map(finding).collect()
 }
 
 fn finding(host: &Host<'_>) -> Option<Finding> {
