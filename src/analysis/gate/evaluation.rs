@@ -91,32 +91,14 @@ impl RuleEvaluation {
         self.violations.push(Candidate { violation, name: None, past });
     }
 
-    /// A violation by one workload.
-    pub(super) fn violated_by(
-        &mut self,
-        audited: &AuditedWorkload,
-        severity: Severity,
-        words: Words,
-        past: BaselineState,
-    ) {
-        let id = audited.workload.id();
-        self.violated_by_id(&id, &audited.workload.name, severity, words, past);
-    }
-
-    /// The same by anything with an id and a name, such as a capacity reservation.
-    pub(super) fn violated_by_id(
-        &mut self,
-        id: &str,
-        name: &str,
-        severity: Severity,
-        words: Words,
-        past: BaselineState,
-    ) {
+    /// A warning about one workload, or about anything else with an id and a name, such as a
+    /// capacity reservation.
+    pub(super) fn violated_by(&mut self, id: &str, name: &str, words: Words, past: BaselineState) {
         let mut place = self.check.place.clone();
         if let (Place::PolicyLine { line, .. }, Some(own)) = (&mut place, words.line) {
             *line = own;
         }
-        let mut violation = words.violation(&self.check.rule, severity, id, place);
+        let mut violation = words.violation(&self.check.rule, Severity::Warning, id, place);
         violation.workload = Some(id.to_owned());
         self.violations.push(Candidate {
             violation,
@@ -248,16 +230,13 @@ pub(super) fn open_silences<'a>(
     let is_open = audited.parts.iter().any(|part| part.verdict.state.is_none());
     let seems_idle = audited.parts.iter().any(seems_idle);
     let id = audited.workload.id();
-    let is_group = audited.workload.instances.len() > 1;
-    let gaps = if is_group { audit.gaps.as_slice() } else { &[] };
+    let gaps = if audited.workload.instances.len() > 1 { audit.gaps.as_slice() } else { &[] };
     let unmeasured = gaps.iter().filter(move |gap| {
         let cause = gap.cause.as_deref().map(Cause::kind);
         cause == Some(CauseKind::GpuMetricsPartial) && gap.place == id
     });
-    let of_members = unmeasured.flat_map(|gap| {
-        let rules = IDLE_RULES.iter().chain(RULES_OF_MEASURED);
-        rules.map(move |rule| (*rule, gap))
-    });
+    let of_members = unmeasured
+        .flat_map(|gap| IDLE_RULES.iter().chain(RULES_OF_MEASURED).map(move |rule| (*rule, gap)));
     let silences = audited.silent.iter().flat_map(move |silence| {
         let missing = &silence.missing_data;
         let own = silence.rules.iter().copied();
@@ -276,10 +255,8 @@ pub(super) fn open_silences<'a>(
 /// reported as rest.
 fn seems_idle(part: &Part) -> bool {
     let rests = part.verdict.state.is_some_and(UsageState::rests);
-    let is_quiet = |usage: &InstanceUsage| {
-        let mut gpus = usage.gpus.iter();
-        gpus.all(|gpu| gpu.is_active() != Some(true))
-    };
+    let is_quiet =
+        |usage: &InstanceUsage| usage.gpus.iter().all(|gpu| gpu.is_active() != Some(true));
     !rests && part.workload.usage.iter().any(is_quiet)
 }
 

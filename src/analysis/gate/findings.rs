@@ -136,8 +136,7 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut RuleEvaluation) {
     }
     let of_kind = |hidden: Hidden| audit.gaps.iter().filter(move |gap| gap.hides() == hidden);
     if ban.awaits(STOPPED_WITH_STORAGE) {
-        let gaps = of_kind(Hidden::Storage);
-        gaps.for_each(|gap| judge.lacks_for(gap, STOPPED_WITH_STORAGE));
+        of_kind(Hidden::Storage).for_each(|gap| judge.lacks_for(gap, STOPPED_WITH_STORAGE));
     }
     if COMMITMENT_RULES.iter().any(|rule| ban.awaits(rule)) {
         let rule = ban.rule.as_deref().unwrap_or("*");
@@ -148,8 +147,7 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut RuleEvaluation) {
             let cause = gap.cause.as_deref();
             hides_claims(gap) || cause.is_some_and(|cause| keeps_silent(cause.kind(), rule))
         };
-        let gaps = audit.gaps.iter().filter(is_silent);
-        gaps.for_each(|gap| judge.lacks_for(gap, rule));
+        audit.gaps.iter().filter(is_silent).for_each(|gap| judge.lacks_for(gap, rule));
     }
     unseen(audit, &[]).for_each(|gap| judge.lacks(gap));
 }
@@ -160,15 +158,13 @@ const RULES_OF_LEVERS: [(&str, ActionKind); 2] =
 
 /// Rules whose lever was not evaluated for want of a measurement, each with its gap.
 fn unevaluated(audit: &Audit) -> impl Iterator<Item = (&'static str, &Gap)> {
-    let workloads = audit.workloads.iter();
     let by_id: BTreeMap<String, &AuditedWorkload> =
-        workloads.map(|audited| (audited.workload.id(), audited)).collect();
+        audit.workloads.iter().map(|audited| (audited.workload.id(), audited)).collect();
     audit.gaps.iter().flat_map(move |gap| {
         let cause = gap.cause.as_deref().map(Cause::kind);
         let is_lever = cause == Some(CauseKind::NotMeasured);
         let audited = by_id.get(&gap.place).copied().filter(|_| is_lever);
-        let of_levers = RULES_OF_LEVERS.into_iter();
-        let open = of_levers.filter(move |(_, lever)| {
+        let open = RULES_OF_LEVERS.into_iter().filter(move |(_, lever)| {
             audited.is_some_and(|audited| rests_on_measurement(audited, *lever))
         });
         open.map(move |(rule, _)| (rule, gap))
@@ -216,8 +212,7 @@ pub(super) fn price_age(
 ) -> Option<RuleEvaluation> {
     let workloads = &audit.workloads;
     let is_unpriced = workloads.iter().any(|audited| audited.workload.unpriced.is_some());
-    let oldest = audit.prices.oldest_seen_on();
-    let mut evaluation = age_of_prices(oldest, is_unpriced, policy, as_of)?;
+    let mut evaluation = age_of_prices(audit.prices.oldest_seen_on(), is_unpriced, policy, as_of)?;
     // What was not read may rest on an older one.
     unseen(audit, &[Hidden::Commitments]).for_each(|gap| evaluation.lacks(gap));
     Some(evaluation)

@@ -35,8 +35,7 @@ pub(super) fn budgets(
     history: Option<&SpendHistory>,
     as_of: Timestamp,
 ) -> Vec<RuleEvaluation> {
-    let budgets = policy.budgets.iter();
-    let of_month = budgets.filter(|budget| budget.basis == BudgetBasis::Forecast);
+    let of_month = policy.budgets.iter().filter(|budget| budget.basis == BudgetBasis::Forecast);
     of_month.map(|budget| judge(policy, budget, history, as_of)).collect()
 }
 
@@ -48,12 +47,11 @@ fn judge(
 ) -> RuleEvaluation {
     let today = date_of(as_of);
     let month = Horizon::Month.around(today);
-    let words = format!("{} in {}", budget.monthly_limit, name_of(month));
     let mut judge = RuleEvaluation::new(
         policy,
         policy_rule::BUDGET_FORECAST,
         budget.scope.to_string(),
-        words,
+        format!("{} in {}", budget.monthly_limit, name_of(month)),
         budget.line,
     );
     let Some(history) = history else {
@@ -122,8 +120,7 @@ fn judge(
 }
 
 fn missing<const N: usize>(budget: &Budget, kind: CauseKind, details: [&str; N]) -> Gap {
-    let cause = Cause::of(kind, details);
-    Gap::of(GapSubject::Budget, budget.called(), cause)
+    Gap::of(GapSubject::Budget, budget.called(), Cause::of(kind, details))
 }
 
 /// The days of a month that were recorded whole, and those until the last whole one, where they
@@ -150,8 +147,7 @@ fn unread(
     scope: &Scope,
 ) -> BTreeMap<(GapSubject, String), Date> {
     let mut dates = BTreeMap::new();
-    let days = ledger.days();
-    for (day, read) in days.filter(|(day, _)| month.holds(*day) || *day == state_day) {
+    for (day, read) in ledger.days().filter(|(day, _)| month.holds(*day) || *day == state_day) {
         let gaps = read.unread().iter().filter(|gap| concerns(gap, scope));
         // Runs of several scopes may say the same.
         dates.extend(gaps.map(|gap| ((gap.what.clone(), gap.place.clone()), day)));
@@ -194,8 +190,7 @@ fn name_of(month: Span) -> String {
 /// What recorded days of a month cost, also those with places that were not read.
 fn spent_in(ledger: &Ledger, month: Span) -> Money {
     let rows = ledger.rows().iter().filter(|row| month.holds(row.day));
-    let sum = Sums::of(ledger, rows).spend;
-    ledger.money(sum).rounded()
+    ledger.money(Sums::of(ledger, rows).spend).rounded()
 }
 
 fn violated(
@@ -210,8 +205,7 @@ fn violated(
     let (severity, verb, observed) = if is_spent {
         (Severity::Critical, "has spent", format!("{amount} so far"))
     } else {
-        let verb = "is forecast to end at";
-        (Severity::Warning, verb, format!("{amount} forecast"))
+        (Severity::Warning, "is forecast to end at", format!("{amount} forecast"))
     };
     let words = Words {
         title: format!(
@@ -254,12 +248,10 @@ fn other_currencies(
     let mut open: BTreeMap<&'static str, BTreeSet<&str>> = BTreeMap::new();
     for row in history.days.iter().filter(|row| is_of(row, budget, month)) {
         if let Some(amount) = row.effective.filter(|amount| !is_covered(*amount)) {
-            let jobs = open.entry(amount.currency().code()).or_default();
-            jobs.insert(row.job.as_str());
+            open.entry(amount.currency().code()).or_default().insert(row.job.as_str());
         }
     }
-    let open = open.into_iter();
-    open.map(|(code, jobs)| (code, jobs.len())).collect()
+    open.into_iter().map(|(code, jobs)| (code, jobs.len())).collect()
 }
 
 fn is_of(row: &WorkloadDay, budget: &Budget, month: Span) -> bool {

@@ -15,8 +15,7 @@ use crate::rules::{Need, no_verdict};
 
 /// Every floor of utilization.
 pub(super) fn utilization(gate: Gate<'_>) -> Vec<RuleEvaluation> {
-    let floors = gate.policy.utilization.iter();
-    floors.map(|(kind, floor)| judge_kind(gate, *kind, *floor)).collect()
+    gate.policy.utilization.iter().map(|(kind, floor)| judge_kind(gate, *kind, *floor)).collect()
 }
 
 fn judge_kind(gate: Gate<'_>, kind: WorkloadKind, floor: UtilizationFloor) -> RuleEvaluation {
@@ -54,8 +53,7 @@ fn judge_kind(gate: Gate<'_>, kind: WorkloadKind, floor: UtilizationFloor) -> Ru
     let is_of_kind = |cause: &Cause| cause.details().any(|(_, word)| word == KIND_TAG);
     let undeclared = audit.gaps.iter();
     let undeclared = undeclared.filter(|gap| gap.cause.as_deref().is_some_and(is_of_kind));
-    let unseen = unseen(audit, &[]);
-    unseen.chain(undeclared).for_each(|gap| judge.lacks(gap));
+    unseen(audit, &[]).chain(undeclared).for_each(|gap| judge.lacks(gap));
     judge
 }
 
@@ -94,7 +92,7 @@ fn below(
     let below = then.filter(|then| *then < least);
     let past =
         below.map_or(BaselineState::New, |then| BaselineState::of_falling_percent(then, mean));
-    judge.violated_by(audited, Severity::Warning, words, past);
+    judge.violated_by(&workload.id(), &workload.name, words, past);
 }
 
 /// Whether a workload runs on what drivers call GPUs, as far as that is known.
@@ -151,8 +149,7 @@ pub(super) fn coverage(Gate { audit, policy, baseline }: Gate<'_>) -> Option<Rul
                 before: then.map(|then| format!("{}%", floored(then, decimals_apart(then, least)))),
                 ..Words::default()
             };
-            let below = then.filter(|then| *then < least);
-            let past = below.map_or(BaselineState::New, |then| {
+            let past = then.filter(|then| *then < least).map_or(BaselineState::New, |then| {
                 BaselineState::of_falling_percent(then, percent)
             });
             judge.violated(Severity::Warning, words, Some(past));

@@ -127,6 +127,5 @@ fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
         let violation = words.violation(rule, Severity::Info, &id, Place::Nowhere);
         Some(Violation { workload: Some(id), ..violation })
     };
-    let workloads = audit.workloads.iter().filter(|_| depends);
-    workloads.filter_map(notice).collect()
+    audit.workloads.iter().filter(|_| depends).filter_map(notice).collect()
 }

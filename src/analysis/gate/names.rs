@@ -5,7 +5,7 @@ use super::evaluation::{Gate, RuleEvaluation, Words, called, explain, has_unread
 use super::report::SAME_ESTATE;
 use super::{Allowance, BaselineState, Refusal, RequiredTag, policy_rule};
 use crate::analysis::{AuditedWorkload, Entry, entries_of};
-use crate::domain::{Hidden, Money, PastWorkload, Severity, counted, shell_word};
+use crate::domain::{Hidden, Money, PastWorkload, counted, shell_word};
 use crate::savings::UnusedCommitment;
 
 /// Every required tag.
@@ -52,7 +52,7 @@ fn judge_tag(Gate { audit, policy, baseline }: Gate<'_>, required: &RequiredTag)
             past.instances.len().saturating_sub(tagged as usize)
         });
         let words = tag_words(key, title, observed, sum(lacking()));
-        judge.violated_by(audited, Severity::Warning, words, past);
+        judge.violated_by(&workload.id(), &workload.name, words, past);
     }
     let rooms = audit.unused.iter().filter(|row| row.mean_room.is_some());
     for room in rooms.clone() {
@@ -63,8 +63,7 @@ fn judge_tag(Gate { audit, policy, baseline }: Gate<'_>, required: &RequiredTag)
         let title = format!("{} is missing the required tag {key}", called_unused(room));
         let mut words = tag_words(key, title, "tag missing", room.monthly_cost);
         words.steps = vec![format!("set the tag {key} on the reservation")];
-        let past = past_unused(baseline, room);
-        judge.violated_by_id(&room.id, &room.name, Severity::Warning, words, past);
+        judge.violated_by(&room.id, &room.name, words, past_unused(baseline, room));
     }
     let missing = judge.violations.len();
     let total = audit.workloads.len() + rooms.count();
@@ -165,7 +164,7 @@ fn judge_names(gate: Gate<'_>, asked: &NameRule<'_>) -> Option<RuleEvaluation> {
             Some(_) => BaselineState::Worse,
             None => past(known, audited.workload.instances.len(), |past| past.instances.len()),
         };
-        judge.violated_by(audited, Severity::Warning, words, past);
+        judge.violated_by(&id, &audited.workload.name, words, past);
     }
     let unused = audit.unused.iter();
     let unused = unused.filter_map(|row| Some((row, (asked.of_unused)(row)?)));
@@ -175,8 +174,7 @@ fn judge_names(gate: Gate<'_>, asked: &NameRule<'_>) -> Option<RuleEvaluation> {
         let title = format!("{called} pays for unused capacity of the {} {name}", asked.noun);
         let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&row.id));
         let words = refused(refusal, name, title, row.monthly_cost, step);
-        let past = past_unused(baseline, row);
-        judge.violated_by_id(&row.id, &row.name, Severity::Warning, words, past);
+        judge.violated_by(&row.id, &row.name, words, past_unused(baseline, row));
     }
     let refused = judge.violations.len();
     let total = audit.workloads.len() + unused.count();

@@ -73,8 +73,7 @@ pub fn unjudged_by_plan(policy: &GatePolicy) -> Vec<&'static str> {
         (policy_rule::UTILIZATION, !policy.utilization.is_empty()),
         (policy_rule::WASTE, policy.waste.is_some()),
     ];
-    let stated = stated.into_iter().filter(|(_, is_stated)| *is_stated);
-    stated.map(|(rule, _)| rule).collect()
+    stated.into_iter().filter(|(_, is_stated)| *is_stated).map(|(rule, _)| rule).collect()
 }
 
 /// One sort of names.
@@ -119,8 +118,7 @@ impl PlanGate<'_> {
     /// What accelerated instances there would be: a CPU type that a resource changes to
     /// is not what the policy is about.
     fn left(&self) -> impl Iterator<Item = (&PlannedRow, &PlannedSide)> {
-        let rows = self.plan.rows.iter();
-        rows.filter_map(|row| Some((row, row.accelerated_after()?)))
+        self.plan.rows.iter().filter_map(|row| Some((row, row.accelerated_after()?)))
     }
 
     fn budget(&self, budget: &Budget) -> RuleEvaluation {
@@ -329,8 +327,7 @@ impl PlanGate<'_> {
         if let Some(Err(missing)) = after.filter(|_| is_kept) {
             // Whether there would be more of it is not known.
             let cause = Cause::of(CauseKind::NotPlanned, [&missing.to_string()]);
-            let address = row.address.as_str();
-            judge.lacks(&Gap::of(GapSubject::InstanceCount, address, cause));
+            judge.lacks(&Gap::of(GapSubject::InstanceCount, row.address.as_str(), cause));
         }
         let place = Place::PlanResource {
             file: self.file.to_owned(),

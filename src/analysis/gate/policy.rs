@@ -54,8 +54,7 @@ impl GatePolicy {
 
     /// Whether a budget is held against recorded days.
     pub fn has_forecasts(&self) -> bool {
-        let mut budgets = self.budgets.iter();
-        budgets.any(|budget| budget.basis == BudgetBasis::Forecast)
+        self.budgets.iter().any(|budget| budget.basis == BudgetBasis::Forecast)
     }
 
     /// How many rules it states; suppressions are none.
@@ -236,8 +235,7 @@ impl Allowance {
 
     /// Its first line; `None` when it demands nothing.
     pub fn line(&self) -> Option<usize> {
-        let lines = self.allowed.iter().chain(&self.denied);
-        lines.map(|(_, line)| *line).min()
+        self.allowed.iter().chain(&self.denied).map(|(_, line)| *line).min()
     }
 
     fn limit_of_allowed(&self) -> String {

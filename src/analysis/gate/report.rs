@@ -7,8 +7,10 @@ use std::fmt;
 
 named_enum! {
     /// How a gate ends.
+    #[derive(Default)]
     GateOutcome {
         /// Every rule was judged and holds.
+        #[default]
         Clean = "clean",
         /// There was nothing to judge.
         Nothing = "nothing",
@@ -47,7 +49,7 @@ named_enum! {
 }
 
 /// What a policy says about an estate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct GateReport {
     pub outcome: GateOutcome,
     /// The policy file, as the user named it.
@@ -163,8 +165,7 @@ impl GateReport {
     /// each with a blank before it.
     pub fn name_estate(&mut self, flags: &str) {
         let suppressed = self.suppressed.iter_mut().map(|row| &mut row.violation);
-        let violations = self.violations.iter_mut().chain(&mut self.notices);
-        for violation in violations.chain(suppressed) {
+        for violation in self.violations.iter_mut().chain(&mut self.notices).chain(suppressed) {
             for step in &mut violation.steps {
                 *step = step.replacen(SAME_ESTATE, flags, 1);
             }
@@ -248,7 +249,7 @@ impl MissingData {
 }
 
 /// What an earlier audit changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaselineUse {
     /// The file, as the user named it.
     pub file: String,

@@ -78,8 +78,7 @@ impl Sort {
         let nearest = if self.matches(&plain) {
             Some(plain.clone())
         } else {
-            let known = self.meant.iter().map(String::as_str);
-            nearest_names(&plain, known).into_iter().next()
+            nearest_names(&plain, self.meant.iter().map(String::as_str)).into_iter().next()
         };
         if plain == pattern && (self.may_come)(pattern) {
             return Spelling::Unlisted(nearest);

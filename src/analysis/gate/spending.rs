@@ -28,8 +28,7 @@ pub(super) fn budgets(gate: Gate<'_>) -> Vec<RuleEvaluation> {
 
 /// Budgets of a month of what runs now.
 pub(super) fn run_rate_budgets(policy: &GatePolicy) -> impl Iterator<Item = &Budget> {
-    let budgets = policy.budgets.iter();
-    budgets.filter(|budget| budget.basis == BudgetBasis::RunRate)
+    policy.budgets.iter().filter(|budget| budget.basis == BudgetBasis::RunRate)
 }
 
 fn judge_budget(Gate { audit, policy, baseline }: Gate<'_>, budget: &Budget) -> RuleEvaluation {
@@ -94,8 +93,7 @@ fn judge_currencies(
     for entry in inside {
         let currency = entry.monthly.map(Money::currency);
         if let Some(currency) = currency.filter(|currency| !is_covered(*currency)) {
-            let own = open.entry(currency.code());
-            own.or_insert((currency, BTreeSet::new())).1.insert(entry.id());
+            open.entry(currency.code()).or_insert((currency, BTreeSet::new())).1.insert(entry.id());
         }
     }
     for (currency, ids) in open.into_values() {
@@ -295,8 +293,7 @@ fn idle_silences<'a>(
 /// measured: no sign of use was seen beside them, and the idleness is not certain.
 fn uncertain_stops(audited: &AuditedWorkload) -> impl Iterator<Item = Money> {
     let idle = audited.parts.iter();
-    let idle = idle.filter(|part| part.idle.is_some_and(UsageState::is_idle));
-    let members = idle.flat_map(|part| {
+    let members = idle.filter(|part| part.idle.is_some_and(UsageState::is_idle)).flat_map(|part| {
         let cost = part.workload.cost.iter().flat_map(|cost| &cost.instances);
         part.workload.members.iter().zip(&part.workload.usage).zip(cost)
     });
@@ -308,8 +305,7 @@ fn uncertain_stops(audited: &AuditedWorkload) -> impl Iterator<Item = Money> {
 
 /// An amount in a currency; absent where it is not known in that one.
 fn money_in(money: Option<Money>, currency: Currency) -> Option<Decimal> {
-    let money = money.filter(|money| money.currency() == currency);
-    money.map(Money::amount)
+    money.filter(|money| money.currency() == currency).map(Money::amount)
 }
 
 const EVERYTHING: &str = "everything";

@@ -6,7 +6,7 @@ use super::{
     BaselineState, BaselineUse, CheckOutcome, GateOutcome, GatePolicy, GateReport, MissingData,
     Place, Suppressed, Suppression, Violation, policy_rule,
 };
-use crate::domain::{GapSubject, Money, Severity};
+use crate::domain::{Money, Severity};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -15,28 +15,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl GateReport {
-    /// The report of a policy that lists nothing yet.
-    fn new(policy: &GatePolicy, baseline: Option<&Baseline>) -> Self {
-        Self {
-            outcome: GateOutcome::Clean,
-            policy_file: policy.file.clone(),
-            checks: Vec::new(),
-            violations: Vec::new(),
-            notices: Vec::new(),
-            suppressed: Vec::new(),
-            missing_data: Vec::new(),
-            baseline: baseline.map(|baseline| BaselineUse {
-                file: baseline.file.clone(),
-                cautions: baseline.cautions.clone(),
-                known: 0,
-                worse: 0,
-                new: 0,
-                gone: 0,
-            }),
-            settings: None,
-        }
-    }
-
     /// The whole report, in order; `is_nothing` tells that there was nothing to judge.
     pub(super) fn whole(mut self, is_nothing: bool) -> Self {
         self.violations.sort_by_cached_key(order);
@@ -74,7 +52,15 @@ pub(super) fn settle(
         used: BTreeSet::new(),
         seen: BTreeSet::new(),
         missing_data: BTreeMap::new(),
-        settled: GateReport::new(policy, baseline),
+        settled: GateReport {
+            policy_file: policy.file.clone(),
+            baseline: baseline.map(|baseline| BaselineUse {
+                file: baseline.file.clone(),
+                cautions: baseline.cautions.clone(),
+                ..BaselineUse::default()
+            }),
+            ..GateReport::default()
+        },
     };
     for evaluation in evaluations {
         settling.rule(evaluation);
@@ -93,7 +79,8 @@ struct Settling<'a> {
     used: BTreeSet<usize>,
     /// Fingerprints so far: two bans on one finding are one matter.
     seen: BTreeSet<String>,
-    missing_data: BTreeMap<(String, GapSubject, String, String), BTreeSet<String>>,
+    /// Each without its rules, with those that lacked it.
+    missing_data: BTreeMap<MissingData, BTreeSet<String>>,
     settled: GateReport,
 }
 
@@ -118,8 +105,7 @@ fn valid(policy: &GatePolicy, today: Date) -> ByPattern<'_> {
                 "" => (Side::End, end),
                 start => (Side::Start, start),
             };
-            let key = (suppression.rule.as_str(), side, text);
-            valid.entry(key).or_default().push(at);
+            valid.entry((suppression.rule.as_str(), side, text)).or_default().push(at);
         }
     }
     valid
@@ -197,8 +183,7 @@ impl Settling<'_> {
         let known = self.baseline.filter(|_| !self.policy.refuses_known_gaps);
         let is_known = known.is_some_and(|known| known.lacked(&missing_data));
         if by.is_none() && !is_known {
-            let key =
-                (missing_data.place, missing_data.what, missing_data.reason, missing_data.hint);
+            let key = MissingData { rules: Vec::new(), ..missing_data };
             self.missing_data.entry(key).or_default().insert(rule);
             return false;
         }
@@ -235,8 +220,7 @@ impl Settling<'_> {
                 [(rule, Side::Start, start), (rule, Side::End, end)]
             });
             let places = sides.filter_map(|side| self.valid.get(&side));
-            let places = places.flatten().copied();
-            places.filter(|at| suppressions[*at].workload.matches(name))
+            places.flatten().copied().filter(|at| suppressions[*at].workload.matches(name))
         });
         let at = covering.min_by_key(|at| (!suppressions[*at].holds(monthly), *at))?;
         self.used.insert(at);
@@ -252,11 +236,9 @@ impl Settling<'_> {
     fn stale(&mut self) {
         for (at, suppression) in self.policy.suppressions.iter().enumerate() {
             if suppression.expires < self.today {
-                let violation = self.expired(suppression);
-                self.list(violation, !self.policy.accepts_expired);
+                self.list(self.expired(suppression), !self.policy.accepts_expired);
             } else if !self.used.contains(&at) {
-                let violation = self.unmatched(suppression);
-                self.list(violation, self.policy.refuses_unmatched);
+                self.list(self.unmatched(suppression), self.policy.refuses_unmatched);
             }
         }
     }
@@ -299,27 +281,18 @@ impl Settling<'_> {
         words: Words,
     ) -> Violation {
         let scope = suppression.workload.to_string();
-        let place = place(self.policy, suppression.line);
         Violation {
             fingerprint: format!("{rule}:{}:{scope}", suppression.rule),
-            ..words.violation(rule, severity, &scope, place)
+            ..words.violation(rule, severity, &scope, place(self.policy, suppression.line))
         }
     }
 
     fn done(self) -> GateReport {
-        let mut settled = self.settled;
-        settled.missing_data = self
-            .missing_data
-            .into_iter()
-            .map(|((place, what, reason, hint), rules)| MissingData {
-                place,
-                what,
-                reason,
-                hint,
-                rules: rules.into_iter().collect(),
-            })
-            .collect();
-        settled
+        let missing_data = self.missing_data.into_iter().map(|(missing_data, rules)| MissingData {
+            rules: rules.into_iter().collect(),
+            ..missing_data
+        });
+        GateReport { missing_data: missing_data.collect(), ..self.settled }
     }
 }
 
@@ -395,7 +368,7 @@ mod tests {
             used: BTreeSet::new(),
             seen: BTreeSet::new(),
             missing_data: BTreeMap::new(),
-            settled: GateReport::new(&policy, None),
+            settled: GateReport::default(),
         };
         let place = |name: &&str| {
             let suppression = settling.suppression("idle-gpu", &[None, Some(name)], None)?;
