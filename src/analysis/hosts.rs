@@ -44,22 +44,16 @@ impl Machine<'_> {
     }
 }
 
-/// Instances of one type.
-struct OfType {
+/// What GPUs that are not reserved of instances of one type cost per hour, unrounded.
+fn unreserved_hourly(
     gpus: Option<Decimal>,
     reserved: Option<Decimal>,
     hourly: Option<Money>,
-}
-
-impl OfType {
-    /// What GPUs that are not reserved cost per hour, unrounded.
-    fn unreserved_hourly(&self) -> Option<Money> {
-        let gpus = self.gpus.filter(|gpus| !gpus.is_zero())?;
-        let hourly = self.hourly?;
-        let free = (gpus - self.reserved?).max(Decimal::ZERO);
-        let cost = hourly.amount().checked_mul(free)?.checked_div(gpus)?;
-        Some(Money::new(cost, hourly.currency()))
-    }
+) -> Option<Money> {
+    let gpus = gpus.filter(|gpus| !gpus.is_zero())?;
+    let (free, hourly) = ((gpus - reserved?).max(Decimal::ZERO), hourly?);
+    let cost = hourly.amount().checked_mul(free)?.checked_div(gpus)?;
+    Some(Money::new(cost, hourly.currency()))
 }
 
 /// Hosts in their order, with what is known of their instances.
@@ -75,22 +69,20 @@ fn listed<'a>(host: &'a ComponentHost, machines: &[Machine<'a>]) -> ListedHost<'
     let mut instances = Vec::new();
     for machine in machines.iter().filter(|machine| host.has(machine.instance)) {
         instances.push(&machine.instance.id);
-        let own = by_type.entry(machine.instance.instance_type.as_str());
-        own.or_default().push(*machine);
+        by_type.entry(machine.instance.instance_type.as_str()).or_default().push(*machine);
     }
     instances.sort();
-    let types = by_type.into_iter().map(|(name, own)| OfType {
-        gpus: own.iter().map(Machine::gpus).sum(),
-        reserved: host.reserved_gpus(name),
-        hourly: sum(own.iter().map(Machine::hourly)),
+    let types = by_type.into_iter().map(|(name, own)| {
+        let (gpus, reserved) = (own.iter().map(Machine::gpus).sum(), host.reserved_gpus(name));
+        (gpus, reserved, unreserved_hourly(gpus, reserved, sum(own.iter().map(Machine::hourly))))
     });
-    let types: Vec<OfType> = types.collect();
+    let types: Vec<_> = types.collect();
     ListedHost {
         host,
         instances,
-        gpus: types.iter().map(|of_type| of_type.gpus).sum(),
-        reserved: types.iter().map(|of_type| of_type.reserved).sum(),
-        unreserved_hourly: sum(types.iter().map(OfType::unreserved_hourly)).map(Money::rounded),
+        gpus: types.iter().map(|(gpus, ..)| *gpus).sum(),
+        reserved: types.iter().map(|(_, reserved, _)| *reserved).sum(),
+        unreserved_hourly: sum(types.iter().map(|(.., hourly)| *hourly)).map(Money::rounded),
     }
 }
 

@@ -209,8 +209,7 @@ pub struct ListedJob<'a> {
 impl ListedJob<'_> {
     fn total(&self) -> Option<Decimal> {
         let parts = [self.cost, self.warm_pool_cost];
-        let parts = parts.into_iter().flatten();
-        parts.map(Money::amount).reduce(|left, right| left + right)
+        parts.into_iter().flatten().map(Money::amount).reduce(|left, right| left + right)
     }
 }
 
@@ -257,8 +256,7 @@ fn listed_job<'a>(job: &'a TrainingJob, prices: &Prices<'_>, gaps: &mut Vec<Gap>
 /// The hours of a machine of an estate, and the window that they fill; `None` of an unknown
 /// machine.
 pub fn machine_hours(estate: &Estate, machine: &ResourceId) -> Option<(MachineHours, Window)> {
-    let mut instances = estate.instances.iter();
-    let instance = instances.find(|instance| instance.id == *machine)?;
+    let instance = estate.instances.iter().find(|instance| instance.id == *machine)?;
     let shape = instance_shape(estate, &instance.instance_type);
     let offer = shape.and_then(|shape| shape.gpu.as_ref());
     let grid = (estate.window, estate.period_seconds);

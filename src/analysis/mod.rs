@@ -48,10 +48,9 @@ pub use kpis::{
     CountedRun, GpuHours, GpuUse, JobCost, Kpis, RunKpis, UnitError, unit_costs, waits_for_work,
 };
 pub use levers::{
-    AssessedWorkload, Candidate, CapacityUse, FamilyPool, GrownPool, PoolOption, ReservedFleet,
-    ReservedPool, Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice,
-    assess_commitments, assess_fleet, assess_type, grown_pools, is_planned, planned_commitments,
-    planned_spot,
+    Candidate, CapacityUse, FamilyPool, GrownPool, PoolOption, ReservedFleet, ReservedPool, Sized,
+    Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_commitments, assess_fleet,
+    assess_type, grown_pools, is_planned, planned_commitments, planned_spot,
 };
 pub use past::CommonScope;
 pub use plan::Choices;
@@ -162,14 +161,12 @@ impl Audit {
         for purchase in &self.purchases {
             let saving = purchase.monthly_savings;
             *total.entry(saving.currency()).or_default() -= saving.amount();
-            let shares = purchase.shares.iter();
-            shares.for_each(|share| list(share.id.as_str(), share.monthly_savings));
+            purchase.shares.iter().for_each(|share| list(share.id.as_str(), share.monthly_savings));
         }
         for change in self.scope_changes.iter().filter(|_| lists_changes) {
             let saving = change.monthly_savings;
             *total.entry(saving.currency()).or_default() -= saving.amount();
-            let shares = change.shares.iter();
-            shares.for_each(|(id, saving)| list(id.as_str(), *saving));
+            change.shares.iter().for_each(|(id, saving)| list(id.as_str(), *saving));
         }
         let mut rows: BTreeMap<Currency, Vec<(String, &Action, Decimal)>> = BTreeMap::new();
         for audited in &self.workloads {
@@ -220,8 +217,7 @@ pub fn audit_types(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 
 fn audit_of(estate: &Estate, (policy, accepted, keeps_types): (&Policy, Risk, bool)) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let by = (policy, accepted, keeps_types);
-    judge((estate, estate.measured()), &prices, by, None)
+    judge((estate, estate.measured()), &prices, (policy, accepted, keeps_types), None)
 }
 
 /// Audits an estate that is not needed afterwards: how it was used is let go as soon as it is
@@ -252,8 +248,7 @@ fn judge(
         .map(|(group, billed)| {
             let workload = &billed.as_ref().unwrap_or(group).workload;
             let committed = workload.committed_cost();
-            let committed = committed.map_or(Decimal::ZERO, |cost| cost.monthly.amount());
-            (workload.monthly_cost(), committed)
+            (workload.monthly_cost(), committed.map_or(Decimal::ZERO, |cost| cost.monthly.amount()))
         })
         .collect();
     gaps.extend(estate.gaps.iter().cloned());
@@ -353,14 +348,12 @@ fn judge(
         as_of: estate.as_of,
     };
     findings.extend(rules::cluster_findings(&cluster_facts));
-    let silent = rules::cluster_silences(&cluster_facts);
-    gaps.extend(silent.iter().map(Silence::gap));
+    gaps.extend(rules::cluster_silences(&cluster_facts).iter().map(Silence::gap));
     let unused = owned.unused(&mut price_use);
 
     let totals = Totals::of(&audited, &unused, &mut gaps);
     let kpis = Kpis::of(&audited, &estate.jobs, prices, policy, totals.currency);
-    let asked = QueriedSources::of(&estate.api, estate.source);
-    advise(&mut gaps, &mut audited, asked);
+    advise(&mut gaps, &mut audited, QueriedSources::of(&estate.api, estate.source));
     sort(&mut audited, &mut findings, &mut gaps);
     Audit {
         as_of: estate.as_of,

@@ -35,11 +35,11 @@ columns! {
     }
 
     fn workload<'a>(row: &'a SpotAssessment) {
-        text "id", "", Data, row.workload.as_ref().map(|workload| workload.id.clone()), "";
+        text "id", "", Data, row.workload.as_ref().map(|workload| workload.id()), "";
         text "name", "workload", Narrow(0), name(row).to_owned(), "";
-        opt text "account", "", Data, row.workload.as_ref().and_then(|workload| json_account(&workload.account)), "";
-        word[PurchaseOption::NAMES] "purchase_option", "", Data, row.workload.as_ref().map(|workload| workload.purchase_option.name()), "";
-        opt money "monthly_cost", "", Data, row.workload.as_ref().and_then(|workload| workload.monthly_cost), "Today's.";
+        opt text "account", "", Data, row.workload.as_ref().and_then(|workload| json_account(&workload.key.account)), "";
+        word[PurchaseOption::NAMES] "purchase_option", "", Data, row.workload.as_ref().map(|workload| workload.key.purchase_option.name()), "";
+        opt money "monthly_cost", "", Data, row.monthly_cost(), "Today's.";
     }
 
     fn assessment<'a>(row: &'a SpotAssessment) {
@@ -248,8 +248,7 @@ fn percentage(share: Decimal) -> Option<f64> {
 /// Of the prices, and where there are none, of the cost.
 fn currency(row: &SpotAssessment) -> Option<Currency> {
     let mut quotes = row.on_demand.iter().chain(row.zones.iter().map(|zone| &zone.quote));
-    let cost = row.workload.as_ref().and_then(|workload| workload.monthly_cost);
-    quotes.next().map(|quote| quote.rate.currency()).or(cost.map(Money::currency))
+    quotes.next().map(|quote| quote.rate.currency()).or(row.monthly_cost().map(Money::currency))
 }
 
 /// What a spot price is, in words.

@@ -12,6 +12,5 @@ pub use self::reserved::{
 };
 pub use self::sizing::{Candidate, Sized, Sizing};
 pub use self::spot::{
-    AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
-    planned_spot,
+    SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type, planned_spot,
 };

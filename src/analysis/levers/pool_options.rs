@@ -97,8 +97,7 @@ impl ReservedPool {
         if purchase.key != self.key || purchase.account != self.account {
             return;
         }
-        let mut options = self.options.iter_mut();
-        if let Some(option) = options.find(|option| option.term == term)
+        if let Some(option) = self.options.iter_mut().find(|option| option.term == term)
             && let Some(quote) = option.quotes.first().cloned()
             && let Ok(rates) = PoolRates::new(purchase.on_demand_hourly, quote.rate)
         {
@@ -128,17 +127,7 @@ impl FamilyPool {
 
 /// Whether the plan takes an option.
 pub fn is_planned(option: &PoolOption, purchases: &[Purchase]) -> bool {
-    let mut promises = purchases.iter().filter_map(Purchase::promise);
-    promises.any(|promise| promise.term == option.term)
-}
-
-/// The option that saves the most a month; of equals the shorter one, then the
-/// one with less upfront. None when none pays.
-pub(super) fn best_option(options: &[PoolOption]) -> Option<usize> {
-    let saves = |index: &usize| options[*index].monthly_savings.amount();
-    (0..options.len())
-        .filter(|index| saves(index) > Decimal::ZERO)
-        .min_by_key(|index| std::cmp::Reverse(saves(index)))
+    purchases.iter().filter_map(Purchase::promise).any(|promise| promise.term == option.term)
 }
 
 /// What is sold to instances of one pool; `None` without an on-demand price.
@@ -157,8 +146,7 @@ pub(super) fn reserved_pool(
             let quote = prices.get(&key.with_option(PriceOption::Reserved(term))).ok()?;
             let rates = PoolRates::new(on_demand.rate, quote.rate).ok()?;
             let count = rates.best_count(&usage);
-            let sized = (quote, rates, count);
-            Some(instances_option(term, sized, &usage, policy))
+            Some(instances_option(term, (quote, rates, count), &usage, policy))
         })
         .collect();
     let block = prices.get(&key.with_option(PriceOption::CapacityBlock)).ok();
@@ -234,13 +222,8 @@ pub(super) fn family_pools(
 ) -> Vec<FamilyPool> {
     let mut families: BTreeMap<Family<'_>, Vec<KeyUsage<'_>>> = BTreeMap::new();
     for (pool, hourly) in usage {
-        let family = Family {
-            region: &pool.key.region,
-            name: pool.key.family(),
-            account: pool.account.as_deref(),
-        };
-        let members = families.entry(family).or_default();
-        members.push((&pool.key, hourly));
+        let family = (pool.key.region.as_str(), pool.key.family(), pool.account.as_deref());
+        families.entry(family).or_default().push((&pool.key, hourly));
     }
     families
         .into_iter()
@@ -248,13 +231,8 @@ pub(super) fn family_pools(
         .collect()
 }
 
-/// What one EC2 Instance Savings Plan holds for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Family<'a> {
-    region: &'a str,
-    name: &'a str,
-    account: Option<&'a str>,
-}
+/// What one EC2 Instance Savings Plan holds for: its region, its name, and the account that buys.
+type Family<'a> = (&'a str, &'a str, Option<&'a str>);
 
 /// A type of a family, with its on-demand price and its usage.
 struct Member<'a> {
@@ -264,7 +242,7 @@ struct Member<'a> {
 }
 
 fn family_pool(
-    family: Family<'_>,
+    (region, family, account): Family<'_>,
     members: &[KeyUsage<'_>],
     prices: &Prices<'_>,
     policy: &Policy,
@@ -291,9 +269,9 @@ fn family_pool(
     instance_types.dedup();
     let mean = costs.iter().sum::<Decimal>().checked_div(Decimal::from(hours));
     Some(FamilyPool {
-        region: family.region.to_owned(),
-        family: family.name.to_owned(),
-        account: family.account.map(str::to_owned),
+        region: region.to_owned(),
+        family: family.to_owned(),
+        account: account.map(str::to_owned),
         instance_types,
         hours: hours as u64,
         on_demand_peak: Money::new(costs.iter().copied().max()?, currency),
@@ -359,8 +337,7 @@ fn plan_option(
     let month = Decimal::from(BILLED_HOURS_PER_MONTH);
     let hours = full.iter().map(|used| used.hourly.len()).max()?;
     let plan_cost = |hour: usize| -> Decimal {
-        let costs = full.iter().map(|used| used.plan.amount() * instances(used.hourly[hour]));
-        costs.sum()
+        full.iter().map(|used| used.plan.amount() * instances(used.hourly[hour])).sum()
     };
     let used_up = (0..hours).filter(|hour| plan_cost(*hour) >= amount).count();
     let shares = full.iter().map(|used| used.plan.amount() / used.on_demand.amount());

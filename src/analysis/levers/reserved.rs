@@ -1,9 +1,7 @@
 //! What a fleet may commit to, pool by pool, on what its plan leaves, on today's usage or with
 //! growth, and how well that which it has bought is used.
 
-use super::pool_options::{
-    FamilyPool, PoolOption, ReservedPool, best_option, family_pools, reserved_pool,
-};
+use super::pool_options::{FamilyPool, PoolOption, ReservedPool, family_pools, reserved_pool};
 use crate::analysis::plan::{EstateCommitments, unknown_rate};
 use crate::analysis::workloads::Grouped;
 use crate::analysis::{Audit, PriceUse};
@@ -150,9 +148,10 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     }
 }
 
+/// By what the option that pays best saves a month, most first; last where none pays.
 fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
-    let best = best_option(options).map(|index| options[index].monthly_savings.amount());
-    std::cmp::Reverse(best)
+    let saved = options.iter().map(|option| option.monthly_savings.amount());
+    std::cmp::Reverse(saved.filter(|saved| *saved > Decimal::ZERO).max())
 }
 
 /// The fleet, instance by instance.
@@ -191,8 +190,7 @@ impl Fleet<'_> {
                 }
                 let pool = self.bought.pool(workload, member.price_key.clone());
                 if let Some(plan) = self.bought.plan_of_unknown_rate(&pool) {
-                    let instance_type = &member.price_key.instance_type;
-                    gaps.push(unknown_rate(&plan.id, instance_type, workload));
+                    gaps.push(unknown_rate(&plan.id, &member.price_key.instance_type, workload));
                     continue;
                 }
                 let is_seen = !member.activity.is_empty();
@@ -218,8 +216,7 @@ impl Fleet<'_> {
     }
 
     fn too_short(&self, workload: &Workload, short: usize) -> Gap {
-        let members = workload.members.iter();
-        let least = members.map(|member| member.activity.len()).min().unwrap_or(0);
+        let least = workload.members.iter().map(|member| member.activity.len()).min().unwrap_or(0);
         let needed = self.policy.commit_min_days * 24.0;
         let cause = Cause::of(
             CauseKind::UsageShort,

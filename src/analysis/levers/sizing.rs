@@ -78,26 +78,21 @@ impl Sized {
         demand: Demand,
         types: impl Iterator<Item = Arc<Considered>>,
     ) -> Self {
-        let candidates = types
-            .map(|considered| Candidate {
+        let candidates = types.map(|considered| {
+            let is_accepted = considered.is_accepted();
+            let words = |words: fn(&Today<'_>, &Demand, &Considered) -> Vec<String>| {
+                if is_accepted { words(today, &demand, &considered) } else { Vec::new() }
+            };
+            Candidate {
                 monthly_savings: considered.monthly.and_then(|monthly| {
-                    let savings = today.cost.compute_monthly.checked_sub(monthly);
-                    savings.ok().map(Money::rounded)
+                    today.cost.compute_monthly.checked_sub(monthly).ok().map(Money::rounded)
                 }),
-                caveats: if considered.is_accepted() {
-                    caveats(today, &demand, &considered)
-                } else {
-                    Vec::new()
-                },
-                steps: if considered.is_accepted() {
-                    steps(today, &demand, &considered)
-                } else {
-                    Vec::new()
-                },
+                caveats: words(caveats),
+                steps: words(steps),
                 considered,
-            })
-            .collect();
-        Self { demand, candidates }
+            }
+        });
+        Self { candidates: candidates.collect(), demand }
     }
 
     fn place_of(&self, action: &Action) -> Option<usize> {
@@ -151,9 +146,7 @@ impl Sizing {
             outcome: outcome(audited, workload, policy),
         }
     }
-}
 
-impl Sizing {
     /// Where it would move: the first of the types that will do.
     pub fn best(&self) -> Option<&Candidate> {
         self.outcome.as_ref().ok()?.accepted().next()
@@ -167,8 +160,7 @@ fn outcome(
 ) -> Result<Sized, String> {
     let answer = audited.proposals.answer(ActionKind::Rightsize);
     let is_committed = |answer: &&Answer| {
-        let mut refused = answer.refused.iter();
-        refused.any(|refusal| refusal.reason == Refusal::Committed)
+        answer.refused.iter().any(|refusal| refusal.reason == Refusal::Committed)
     };
     let types = answer.filter(|answer| !is_committed(answer)).map(|answer| &answer.types);
     let Some(types) = types.filter(|types| !types.is_empty()) else {
@@ -192,8 +184,7 @@ fn outcome(
 
 /// Why the lever evaluated no type.
 fn left_alone(audited: &AuditedWorkload, workload: &Workload) -> String {
-    let working = audited.working();
-    let verdict = working.map_or(&audited.verdict, |part| &part.verdict);
+    let verdict = audited.working().map_or(&audited.verdict, |part| &part.verdict);
     if let Some(reason) = &workload.ignored {
         return format!("ignored: {reason}");
     }
@@ -204,8 +195,7 @@ fn left_alone(audited: &AuditedWorkload, workload: &Workload) -> String {
         return format!("billed as {option}: {}", committed_cost.in_words());
     }
     let answer = audited.proposals.answer(ActionKind::Rightsize);
-    let refused = answer.and_then(|answer| answer.refused.first());
-    match refused.map(|refusal| &refusal.reason) {
+    match answer.and_then(|answer| answer.refused.first()).map(|refusal| &refusal.reason) {
         Some(Refusal::Stopped) => "stopped".to_owned(),
         Some(Refusal::OwnHardware) => "own hardware".to_owned(),
         Some(Refusal::TypesNotCompared) if !verdict.is_idle() => {

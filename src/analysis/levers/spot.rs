@@ -16,6 +16,7 @@ use crate::usage::Estate;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
+use std::sync::Arc;
 
 /// What a job is, apart from its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,22 +39,11 @@ pub struct ZonePrice {
     pub history: Option<SpotHistory>,
 }
 
-/// Which workload an assessment is of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AssessedWorkload {
-    pub id: String,
-    pub name: String,
-    pub account: String,
-    pub purchase_option: PurchaseOption,
-    /// Compute per month; absent when it is unpriced or not running.
-    pub monthly_cost: Option<Money>,
-}
-
 /// Spot for one job on one type in one region.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpotAssessment {
     /// Whose it is; absent for a type alone.
-    pub workload: Option<AssessedWorkload>,
+    pub workload: Option<Arc<Workload>>,
     /// What the prices are of.
     pub key: PriceKey,
     pub instances: usize,
@@ -76,6 +66,11 @@ pub struct SpotAssessment {
 }
 
 impl SpotAssessment {
+    /// Compute of its workload per month; absent when it is unpriced or not running.
+    pub fn monthly_cost(&self) -> Option<Money> {
+        Some(self.workload.as_ref()?.cost.as_ref()?.compute_monthly)
+    }
+
     /// The days on which the prices were seen.
     pub fn seen_on(&self) -> impl Iterator<Item = Date> {
         let spot = self.figures.iter().map(|figures| figures.spot.seen_on);
@@ -145,9 +140,8 @@ fn planned(
     let count = stage.count as usize;
     let hours = stage.monthly().checked_div(stage.per_instance());
     let key = workload.price_key.with_type(&stage.instance_type);
-    let job = job(count);
-    let mut assessment = assess(&key, job, count, hours.unwrap_or_default(), prices, policy);
-    assessment.workload = Some(assessed(workload));
+    let mut assessment = assess(&key, job(count), count, hours.unwrap_or_default(), prices, policy);
+    assessment.workload = Some(Arc::clone(workload));
     let mut actions = audited.actions.iter();
     let Some(action) = actions.find(|action| action.kind() == ActionKind::Spot) else {
         let reason = not_to_be_moved(workload)
@@ -157,8 +151,7 @@ fn planned(
         return assessment;
     };
     let mut markets = audited.proposals.spot().into_iter().flatten();
-    let market = markets.find(|(name, _)| **name == stage.instance_type);
-    if let Some((_, offer)) = market {
+    if let Some((_, offer)) = markets.find(|(name, _)| **name == stage.instance_type) {
         assessment.figures = Some(offer.figures.clone());
     }
     assessment.effective_monthly_savings = Some(action.monthly_savings());
@@ -207,12 +200,11 @@ fn job(
 fn sort(assessments: &mut [SpotAssessment]) {
     assessments.sort_by_cached_key(|assessment| {
         let amount = |money: Option<Money>| std::cmp::Reverse(money.map(Money::amount));
-        let saved = assessment.effective_monthly_savings;
         let workload = assessment.workload.as_ref();
         (
-            amount(saved.filter(|_| assessment.eligibility.is_ok())),
-            amount(workload.and_then(|workload| workload.monthly_cost)),
-            workload.map(|workload| workload.id.clone()),
+            amount(assessment.effective_monthly_savings.filter(|_| assessment.eligibility.is_ok())),
+            amount(assessment.monthly_cost()),
+            workload.map(|workload| workload.id()),
         )
     });
 }
@@ -243,7 +235,7 @@ pub fn assess_fleet(
 }
 
 fn assess_workload(
-    workload: &Workload,
+    workload: &Arc<Workload>,
     job: SpotJob,
     prices: &Prices<'_>,
     policy: &Policy,
@@ -252,8 +244,7 @@ fn assess_workload(
     let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
     let hours: Decimal = hours.map(|instance| instance.monthly_hours).sum();
     let key = &workload.price_key;
-    let count = workload.instances.len();
-    let mut assessment = assess(key, job, count, hours, prices, policy);
+    let mut assessment = assess(key, job, workload.instances.len(), hours, prices, policy);
     if workload.cost.is_none() {
         assessment.naive_monthly_savings = None;
         assessment.effective_monthly_savings = None;
@@ -261,18 +252,8 @@ fn assess_workload(
     if let Some(reason) = not_to_be_moved(workload) {
         assessment.eligibility = Err(reason);
     }
-    assessment.workload = Some(assessed(workload));
+    assessment.workload = Some(Arc::clone(workload));
     assessment
-}
-
-fn assessed(workload: &Workload) -> AssessedWorkload {
-    AssessedWorkload {
-        id: workload.id(),
-        name: workload.name.clone(),
-        account: workload.key.account.clone(),
-        purchase_option: workload.key.purchase_option,
-        monthly_cost: workload.cost.as_ref().map(|cost| cost.compute_monthly),
-    }
 }
 
 /// What of a workload, beyond its kind, stands against moving it.
