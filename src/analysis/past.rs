@@ -1,6 +1,7 @@
 //! An audit of now in the form in which earlier ones are kept, and what two audits are both
 //! about. What only one of them read is neither new nor removed, and saves nothing.
 
+use super::hosts::sum;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     Action, Finding, Gap, Money, PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost,
@@ -127,24 +128,20 @@ impl<'a> CommonScope<'a> {
     /// In words, when they have no account or no region in common, or selected their
     /// instances by different tags.
     pub fn of(old: &'a PastAudit, new: &'a PastAudit) -> Result<Self, String> {
-        let unread = || [old, new].into_iter().flat_map(|audit| &audit.gaps);
-        let unread = || unread().filter_map(|gap| gap.unread());
-        let regions = unread().filter_map(|place| match place {
-            Unread::Region(region) => Some(region),
-            Unread::Instance(_) => None,
-        });
-        let instances = unread().filter_map(|place| match place {
-            Unread::Instance(id) => Some(id),
-            Unread::Region(_) => None,
-        });
-        let instances: BTreeSet<&str> = instances.collect();
+        let (mut unread_regions, mut instances) = (BTreeSet::new(), BTreeSet::new());
+        for place in old.gaps.iter().chain(&new.gaps).filter_map(|gap| gap.unread()) {
+            match place {
+                Unread::Region(region) => unread_regions.insert(region),
+                Unread::Instance(id) => instances.insert(id),
+            };
+        }
         let is_unread = |id: &String| instances.contains(id.as_str());
         let workloads = old.workloads.iter().chain(&new.workloads);
         let partly_read = workloads.filter(|workload| workload.instances.iter().any(is_unread));
         let common = Self {
             accounts: Names::of(old, new, |audit| &audit.accounts, |workload| &workload.account),
             regions: Names::of(old, new, |audit| &audit.regions, |workload| &workload.region),
-            unread_regions: regions.collect(),
+            unread_regions,
             partly_read: partly_read.map(key).collect(),
         };
         let apart = common.accounts.apart("account");
@@ -181,10 +178,8 @@ impl<'a> CommonScope<'a> {
     /// What holds everywhere pays for instances of every region, so that how much of it is
     /// unused depends on all of them.
     fn has_unused(&self, row: &PastUnused) -> bool {
-        let in_accounts = match &row.account {
-            Some(account) => self.accounts.both(account),
-            None => true,
-        };
+        let in_accounts =
+            if let Some(account) = &row.account { self.accounts.both(account) } else { true };
         in_accounts
             && match &row.region {
                 Some(region) => self.has_region(region),
@@ -243,9 +238,10 @@ fn totals(part: &PastAudit) -> PastTotals {
         .collect();
     // What holds nothing costs nothing; what holds nothing priced is unknown.
     let of_nothing = rows.is_empty().then(|| Money::zero(currency));
-    let monthly_cost = sum(rows.iter().filter_map(|(cost, _)| *cost)).or(of_nothing);
+    let costs = rows.iter().filter_map(|(cost, _)| *cost);
+    let monthly_cost = sum(costs.map(Some)).or(of_nothing);
     let planned = rows.iter().filter_map(|(cost, planned)| planned.or(*cost));
-    let planned_monthly_cost = sum(planned).or(of_nothing);
+    let planned_monthly_cost = sum(planned.map(Some)).or(of_nothing);
     let unpriced = part.workloads.iter().filter(|workload| workload.monthly_cost.is_none());
     PastTotals {
         monthly_cost,
@@ -257,12 +253,6 @@ fn totals(part: &PastAudit) -> PastTotals {
         unpriced_instances: unpriced.map(|workload| workload.instances.len() as u64).sum(),
         ..part.totals
     }
-}
-
-/// A sum in one currency; absent when there is nothing to add.
-fn sum(mut amounts: impl Iterator<Item = Money>) -> Option<Money> {
-    let first = amounts.next()?;
-    amounts.try_fold(first, |sum, amount| sum.checked_add(amount).ok())
 }
 
 /// Accounts or regions of two audits; an audit that names none may have any.

@@ -25,13 +25,16 @@ impl Audit {
         rejected: &RejectedKinds,
         most: Risk,
     ) {
-        let Some(mut plan) = choices.plan(rejected, most) else { return };
+        let Some((risk, offers, plan)) = choices.plan(rejected, most) else { return };
+        let ids = offers.alternatives.iter().map(|alternatives| alternatives.id.as_str());
+        let mut chosen: BTreeMap<&str, _> =
+            ids.zip(plan.actions.into_iter().zip(plan.left_out)).collect();
         for audited in &mut self.workloads {
-            if let Some(chosen) = plan.chosen.remove(&audited.workload.id()) {
+            if let Some(chosen) = chosen.remove(audited.workload.id().as_str()) {
                 (audited.actions, audited.left_out) = chosen;
             }
         }
-        (self.plan_risk, self.purchases, self.pools) = (plan.risk, plan.purchases, plan.pools);
+        (self.plan_risk, self.purchases, self.pools) = (risk, plan.purchases, plan.pools);
         self.scope_changes = plan.scope_changes;
         // The gaps of sums are among those of the audit already.
         self.totals = Totals::of(&self.workloads, &self.unused, &mut Vec::new());
@@ -56,8 +59,7 @@ impl Unit {
     fn of(audited: &AuditedWorkload) -> impl Iterator<Item = Self> + '_ {
         [true, false].into_iter().filter_map(|ends| {
             let actions = || {
-                let planned = audited.actions.iter();
-                planned.filter(move |action| (action.kind().stage() == 0) == ends)
+                audited.actions.iter().filter(move |action| (action.kind().stage() == 0) == ends)
             };
             Some(Self {
                 id: audited.workload.id(),
@@ -71,15 +73,11 @@ impl Unit {
 }
 
 fn kinds(audited: &AuditedWorkload) -> Vec<ActionKind> {
-    let actions = audited.actions.iter();
-    actions.map(|action| action.kind()).collect()
+    audited.actions.iter().map(|action| action.kind()).collect()
 }
 
 /// What the whole plan does with a workload, and what it does without.
-struct Whole {
-    kinds: Vec<ActionKind>,
-    left_out: BTreeMap<ActionKind, SkipReason>,
-}
+type Whole = (Vec<ActionKind>, BTreeMap<ActionKind, SkipReason>);
 
 impl Audit {
     /// Leaves in the plan the least risky actions that save a percentage of today's cost, and
@@ -88,9 +86,7 @@ impl Audit {
     /// comes before a higher one. Without any priced workload nothing changes.
     pub fn aim(&mut self, choices: &Choices, percent: Decimal) {
         let Some(cost) = self.totals.monthly_cost else { return };
-        let workloads = self.workloads.iter();
-        let whole = workloads
-            .map(|audited| Whole { kinds: kinds(audited), left_out: audited.left_out.clone() });
+        let whole = self.workloads.iter().map(|audited| (kinds(audited), audited.left_out.clone()));
         let whole: Vec<Whole> = whole.collect();
         let wanted = cost.amount() * percent / Decimal::ONE_HUNDRED;
         let ids = self.workloads.iter();
@@ -118,8 +114,7 @@ impl Audit {
     }
 
     fn saved(&self) -> Decimal {
-        let saved = self.totals.monthly_savings();
-        saved.map_or(Decimal::ZERO, Money::amount)
+        self.totals.monthly_savings().map_or(Decimal::ZERO, Money::amount)
     }
 
     /// Plans with the fewest first units that save enough; halving finds their number. Where the
@@ -154,17 +149,16 @@ impl Audit {
     /// Says of the actions of the whole plan that are not taken, and of what was rejected for the
     /// target, why they are not there.
     fn note_left_out(&mut self, whole: &[Whole], given: &RejectedKinds) {
-        for (audited, whole) in self.workloads.iter_mut().zip(whole) {
+        for (audited, (planned, left_out)) in self.workloads.iter_mut().zip(whole) {
             let taken = kinds(audited);
-            let skipped = whole.kinds.iter().filter(|kind| !taken.contains(kind));
-            let skipped = skipped.map(|kind| (*kind, SkipReason::Target));
-            audited.left_out.extend(skipped);
+            let skipped = planned.iter().filter(|kind| !taken.contains(kind));
+            audited.left_out.extend(skipped.map(|kind| (*kind, SkipReason::Target)));
             let of_policy = given.get(&audited.workload.id());
             for (kind, why) in &mut audited.left_out {
                 let is_given = of_policy.is_some_and(|kinds| kinds.contains(kind));
                 if *why == SkipReason::Rejected && !is_given {
                     // What the whole plan does without has its own reason.
-                    let own = whole.left_out.get(kind).copied();
+                    let own = left_out.get(kind).copied();
                     let holds = |why: &SkipReason| match why {
                         SkipReason::Instead(other) => taken.contains(other),
                         _ => true,
@@ -178,9 +172,8 @@ impl Audit {
     /// Every kind of action on every workload, without those of some units.
     fn all_but(&self, units: &[Unit]) -> RejectedKinds {
         let kinds: BTreeSet<ActionKind> = ActionKind::ALL.iter().copied().collect();
-        let workloads = self.workloads.iter();
         let mut rejected: RejectedKinds =
-            workloads.map(|audited| (audited.workload.id(), kinds.clone())).collect();
+            self.workloads.iter().map(|audited| (audited.workload.id(), kinds.clone())).collect();
         for unit in units {
             if let Some(own) = rejected.get_mut(&unit.id) {
                 own.retain(|kind| !unit.kinds.contains(kind));

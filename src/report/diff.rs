@@ -79,8 +79,8 @@ columns! {
         text "unit", "", Data, cost.one.unit.clone(), "";
         text "work", "work", Screen, format!("{}, per {}", cost.one.name, per(cost.one.per, &cost.one.unit)), "";
         count "per", "", Data, cost.one.per, "Units that the price is for.";
-        opt word[CURRENCIES] "currency", "", Data, currency_code(cost.new.or(cost.old)), "";
-        record[amounts] "cost_per_units", "", Narrow(0), [cost.old, cost.new, cost.change()].map(Value::make_price), "";
+        opt word[CURRENCIES] "currency", "", Data, currency_code(cost.price.new.or(cost.price.old)), "";
+        record[amounts] "cost_per_units", "", Narrow(0), [cost.price.old, cost.price.new, cost.price.change()].map(Value::make_price), "";
     }
 
     fn workloads<'a>(workload: &'a PastWorkload) {

@@ -146,7 +146,7 @@ impl<'a> AuditDiff<'a> {
             let cost = change.monthly_cost().change();
             (Reverse(cost.map(|cost| cost.amount().abs())), &change.old.id)
         });
-        let findings = Findings::of(old, new, &before);
+        let (gone, appeared, saved_by_gone) = finding_changes(old, new, &before);
         let delta = |of: fn(&PastAudit) -> Option<Money>| Delta { old: of(old), new: of(new) };
         Self {
             old,
@@ -158,15 +158,15 @@ impl<'a> AuditDiff<'a> {
             kpis: kpi_deltas(old, new),
             unit_costs: unit_deltas(old, new),
             unchanged: (pairs.len() - changed.len()) as u64,
-            saved_by_gone: findings.saved(&before, old.totals.currency),
+            saved_by_gone,
             plan: PlanOutcome::of(old, new, &before),
             unused: unused(old, new),
             added,
             removed,
             changed,
-            gone: findings.gone,
-            appeared: findings.appeared,
-            kept: findings.kept,
+            kept: (old.findings.len() - gone.len()) as u64,
+            gone,
+            appeared,
         }
     }
 
@@ -187,8 +187,7 @@ impl<'a> AuditDiff<'a> {
 /// What is unused before and now, by id; of what is the same on both sides nothing is reported.
 fn unused<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnusedChange<'a>> {
     let by_id = |audit: &'a PastAudit| -> BTreeMap<&'a str, &'a PastUnused> {
-        let rows = audit.unused.iter();
-        rows.map(|row| (row.id.as_str(), row)).collect()
+        audit.unused.iter().map(|row| (row.id.as_str(), row)).collect()
     };
     let (before, now) = (by_id(old), by_id(new));
     let ids: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
@@ -237,68 +236,58 @@ fn change<'a>(old: &'a PastWorkload, new: &'a PastWorkload) -> Option<WorkloadCh
     (!fields.is_empty()).then_some(WorkloadChange { old, new, fields })
 }
 
-struct Findings<'a> {
-    gone: Vec<GoneFinding<'a>>,
-    appeared: Vec<&'a PastFinding>,
-    kept: u64,
-    workloads: BTreeMap<&'a str, &'a PastWorkload>,
-}
+/// The findings that are gone and those that are new, and what the workloads of those that are
+/// gone cost less.
+type FindingChanges<'a> = (Vec<GoneFinding<'a>>, Vec<&'a PastFinding>, Option<Money>);
 
-impl<'a> Findings<'a> {
-    /// A finding stays when its rule still fires for what its workload became.
-    fn of(
-        old: &'a PastAudit,
-        new: &'a PastAudit,
-        now_of: &BTreeMap<&str, &'a PastWorkload>,
-    ) -> Self {
-        let workloads: BTreeMap<&str, &PastWorkload> =
-            old.workloads.iter().map(|workload| (workload.id.as_str(), workload)).collect();
-        let key_now = |finding: &'a PastFinding| {
-            let now = now_of.get(finding.workload.as_str());
-            let workload = now.map_or(finding.workload.as_str(), |workload| workload.id.as_str());
-            (finding.rule.as_str(), workload)
-        };
-        let key = |finding: &'a PastFinding| (finding.rule.as_str(), finding.workload.as_str());
-        let stands: BTreeSet<(&str, &str)> = new.findings.iter().map(key).collect();
-        let stood: BTreeSet<(&str, &str)> = old.findings.iter().map(key_now).collect();
-        let mut gone: Vec<GoneFinding<'_>> = old
-            .findings
-            .iter()
-            .filter(|finding| !stands.contains(&key_now(finding)))
-            .map(|finding| {
-                let before = workloads.get(finding.workload.as_str()).copied();
-                let now = now_of.get(finding.workload.as_str()).copied();
-                let because = match (before, now) {
-                    (Some(_), None) => Ending::Removed,
-                    (Some(before), Some(now)) if change(before, now).is_some() => Ending::Changed,
-                    _ => Ending::NoLongerHolds,
-                };
-                GoneFinding {
-                    finding,
-                    because,
-                    workload_saved: before.and_then(|before| saved(before, now)),
-                }
-            })
-            .collect();
-        // Stable: of equal savings, the order of their audit.
-        let order = |finding: &PastFinding| Reverse(finding.monthly_savings.map(Money::amount));
-        gone.sort_by_key(|row| order(row.finding));
-        let mut appeared: Vec<&PastFinding> = new.findings.iter().collect();
-        appeared.retain(|finding| !stood.contains(&key(finding)));
-        appeared.sort_by_key(|finding| order(finding));
-        Self { kept: (old.findings.len() - gone.len()) as u64, gone, appeared, workloads }
-    }
-
-    /// What the workloads of findings that are gone cost less, each once.
-    fn saved(&self, now_of: &BTreeMap<&str, &PastWorkload>, currency: Currency) -> Option<Money> {
-        let ids: BTreeSet<&str> =
-            self.gone.iter().map(|row| row.finding.workload.as_str()).collect();
-        let mut known = ids.iter().filter_map(|id| self.workloads.get_key_value(id));
-        known.try_fold(Money::zero(currency), |sum, (id, before)| {
-            let part = saved(before, now_of.get(id).copied())?;
-            sum.checked_add(part).ok()
+/// A finding stays when its rule still fires for what its workload became.
+fn finding_changes<'a>(
+    old: &'a PastAudit,
+    new: &'a PastAudit,
+    now_of: &BTreeMap<&str, &'a PastWorkload>,
+) -> FindingChanges<'a> {
+    let workloads: BTreeMap<&str, &PastWorkload> =
+        old.workloads.iter().map(|workload| (workload.id.as_str(), workload)).collect();
+    let key_now = |finding: &'a PastFinding| {
+        let now = now_of.get(finding.workload.as_str());
+        let workload = now.map_or(finding.workload.as_str(), |workload| workload.id.as_str());
+        (finding.rule.as_str(), workload)
+    };
+    let key = |finding: &'a PastFinding| (finding.rule.as_str(), finding.workload.as_str());
+    let stands: BTreeSet<(&str, &str)> = new.findings.iter().map(key).collect();
+    let stood: BTreeSet<(&str, &str)> = old.findings.iter().map(key_now).collect();
+    let mut gone: Vec<GoneFinding<'_>> = old
+        .findings
+        .iter()
+        .filter(|finding| !stands.contains(&key_now(finding)))
+        .map(|finding| {
+            let before = workloads.get(finding.workload.as_str()).copied();
+            let now = now_of.get(finding.workload.as_str()).copied();
+            let because = match (before, now) {
+                (Some(_), None) => Ending::Removed,
+                (Some(before), Some(now)) if change(before, now).is_some() => Ending::Changed,
+                _ => Ending::NoLongerHolds,
+            };
+            GoneFinding {
+                finding,
+                because,
+                workload_saved: before.and_then(|before| saved(before, now)),
+            }
         })
-    }
+        .collect();
+    // Stable: of equal savings, the order of their audit.
+    let order = |finding: &PastFinding| Reverse(finding.monthly_savings.map(Money::amount));
+    gone.sort_by_key(|row| order(row.finding));
+    let mut appeared: Vec<&PastFinding> = new.findings.iter().collect();
+    appeared.retain(|finding| !stood.contains(&key(finding)));
+    appeared.sort_by_key(|finding| order(finding));
+    // Each workload once.
+    let ids: BTreeSet<&str> = gone.iter().map(|row| row.finding.workload.as_str()).collect();
+    let mut known = ids.iter().filter_map(|id| workloads.get_key_value(id));
+    let saved_by_gone = known.try_fold(Money::zero(old.totals.currency), |sum, (id, before)| {
+        sum.checked_add(saved(before, now_of.get(id).copied())?).ok()
+    });
+    (gone, appeared, saved_by_gone)
 }
 
 /// A key figure before and now.
@@ -327,15 +316,7 @@ impl KpiDelta {
 pub struct UnitCostDelta<'a> {
     /// As it is named now, or was before.
     pub one: &'a PastUnitCost,
-    pub old: Option<Money>,
-    pub new: Option<Money>,
-}
-
-impl UnitCostDelta<'_> {
-    /// Now less before; absent when either is unknown, and in two currencies.
-    pub fn change(&self) -> Option<Money> {
-        self.new?.checked_sub(self.old?).ok()
-    }
+    pub price: Delta,
 }
 
 /// Every key figure, in order.
@@ -354,12 +335,12 @@ pub(super) fn unit_deltas<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<Uni
     for (audit, is_new) in [(old, false), (new, true)] {
         for unit_cost in &audit.unit_costs {
             let key = (unit_cost.name.as_str(), unit_cost.unit.as_str());
-            let nothing = UnitCostDelta { one: unit_cost, old: None, new: None };
-            let delta = deltas.entry(key).or_insert(nothing);
+            let price = Delta { old: None, new: None };
+            let delta = deltas.entry(key).or_insert(UnitCostDelta { one: unit_cost, price });
             if is_new {
-                (delta.one, delta.new) = (unit_cost, unit_cost.price);
+                (delta.one, delta.price.new) = (unit_cost, unit_cost.price);
             } else {
-                delta.old = unit_cost.price;
+                delta.price.old = unit_cost.price;
             }
         }
     }
@@ -448,10 +429,7 @@ fn promised(
 /// What a workload costs less than before; nothing is left of one that is gone.
 pub(super) fn saved(before: &PastWorkload, now: Option<&PastWorkload>) -> Option<Money> {
     let cost = before.monthly_cost?;
-    match now {
-        None => Some(cost),
-        Some(now) => cost.checked_sub(now.monthly_cost?).ok(),
-    }
+    if let Some(now) = now { cost.checked_sub(now.monthly_cost?).ok() } else { Some(cost) }
 }
 
 /// What makes two audits hard to compare, in words.

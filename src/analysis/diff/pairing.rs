@@ -58,8 +58,7 @@ impl Pairing {
         let mut shared: Vec<_> = shared.into_iter().collect();
         // Where as many are shared, what runs is what a workload became.
         shared.sort_by_key(|((left, right), count)| {
-            let stops = old[*left].running && !new[*right].running;
-            (std::cmp::Reverse(*count), stops, *left, *right)
+            (std::cmp::Reverse(*count), old[*left].running && !new[*right].running, *left, *right)
         });
         for ((left, right), _) in shared {
             self.add(left, right);

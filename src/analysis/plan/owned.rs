@@ -63,8 +63,7 @@ impl<'a> EstateCommitments<'a> {
         let measured = estate.measured();
         let (groups, _, gaps, owned) = Self::beside_groups((estate, &measured), prices, policy);
         let paid = owned.paid_hours();
-        let billed = groups.into_iter().map(|group| group.paid(&paid).unwrap_or(group));
-        (billed.collect(), gaps, owned)
+        (groups.into_iter().map(|group| group.paid(&paid).unwrap_or(group)).collect(), gaps, owned)
     }
 
     pub(in crate::analysis) fn coverage(&self) -> &Coverage {
@@ -81,8 +80,7 @@ impl<'a> EstateCommitments<'a> {
 
     /// What is paid for instances in Capacity Blocks, whatever runs in them.
     fn block_hours(&self) -> impl Iterator<Item = (ResourceId, CommittedHours)> + '_ {
-        let instances = self.estate.instances.iter();
-        instances.filter_map(|instance| {
+        self.estate.instances.iter().filter_map(|instance| {
             let hours = block_hours(instance, self.estate, self.prices)?;
             Some((instance.id.clone(), hours))
         })
@@ -97,8 +95,7 @@ impl<'a> EstateCommitments<'a> {
         }
         let mut rates = BTreeMap::new();
         for pool in pools {
-            let own = commitment_rates(&pool.key, self.prices);
-            rates.insert(pool.key.clone(), own);
+            rates.insert(pool.key.clone(), commitment_rates(&pool.key, self.prices));
         }
         // Room that can be given up is, before anything else.
         let given_up: BTreeSet<ResourceId> = self

@@ -10,8 +10,7 @@ use crate::domain::{
 };
 use crate::savings::{
     Alternatives, Existing, ExistingCommitments, Facts, HeldMachines, Members, NOTHING_SMALLER,
-    Plan, Proposals, Purchase, Refusal, RejectedKinds, ScopeChange, SkipReason, TermOffer, Terms,
-    commitment_pools, plan, propose,
+    Plan, Proposals, Refusal, RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
@@ -106,8 +105,7 @@ impl Planned {
 
 /// Everything that a plan saves.
 pub(super) fn saved(plan: &Plan) -> Decimal {
-    let actions = plan.actions.iter().flatten();
-    actions.map(|action| action.monthly_savings().amount()).sum()
+    plan.actions.iter().flatten().map(|action| action.monthly_savings().amount()).sum()
 }
 
 /// What a plan at one level of risk is chosen from.
@@ -160,8 +158,7 @@ impl Offers {
         let asked = |place: usize| {
             let ends = self.running[place].ends.then_some(UNTIL_WHEN);
             let oversized = self.running[place].is_oversized.then_some(NOTHING_SMALLER);
-            let moved = moves[place].then_some(AFTER_A_MONTH);
-            oversized.into_iter().chain(ends).chain(moved)
+            oversized.into_iter().chain(ends).chain(moves[place].then_some(AFTER_A_MONTH))
         };
         for (place, actions) in plan.actions.iter_mut().enumerate() {
             let bought = |action: &&mut Action| action.kind() == ActionKind::Commit;
@@ -338,8 +335,7 @@ impl Planner<'_> {
     /// Whole hours of the window.
     fn window_hours(&self) -> usize {
         let window = self.estate.window;
-        let empty = Timeline::new(window, self.estate.period_seconds);
-        empty.activity(None, window.start).len()
+        Timeline::new(window, self.estate.period_seconds).activity(None, window.start).len()
     }
 }
 
@@ -380,8 +376,7 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
 /// The caveat of actions on hours that a savings plan of unknown rate may pay for: it is not
 /// known whether their dollars come.
 fn doubt(workload: &Workload, bought: ExistingCommitments<'_>) -> Option<String> {
-    let mut members = workload.members.iter();
-    members.find_map(|member| bought.doubt(workload, member))
+    workload.members.iter().find_map(|member| bought.doubt(workload, member))
 }
 
 /// What the plan of an audit was chosen from, at every level of risk that was weighed.
@@ -391,45 +386,22 @@ pub struct Choices {
     pub(in crate::analysis) policy: Policy,
 }
 
-/// What a plan does with one workload, and what it does without.
-type Chosen = (Vec<Action>, BTreeMap<ActionKind, SkipReason>);
-
-/// A plan that was made again.
-pub(in crate::analysis) struct Replanned {
-    pub risk: Risk,
-    /// By the ID of the workload.
-    pub chosen: BTreeMap<String, Chosen>,
-    pub purchases: Vec<Purchase>,
-    pub scope_changes: Vec<ScopeChange>,
-    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
-}
-
 impl Choices {
     pub(in crate::analysis) fn new(levels: BTreeMap<Risk, Offers>, policy: Policy) -> Self {
         Self { levels, policy }
     }
 
-    /// The plan without some kinds of actions at a level of risk or below: the one that saves the
-    /// most, and of those that save the same the one at the highest level. `None` without any
-    /// level.
+    /// The plan without some kinds of actions at a level of risk or below, with that level and what
+    /// it was chosen from: the one that saves the most, and of those that save the same the one at
+    /// the highest level. `None` without any level.
     pub(in crate::analysis) fn plan(
         &self,
         rejected: &RejectedKinds,
         most: Risk,
-    ) -> Option<Replanned> {
+    ) -> Option<(Risk, &Offers, Plan)> {
         let levels = self.levels.range(..=most);
         let plans = levels.map(|(risk, offers)| (*risk, offers, offers.plan(rejected)));
-        let (risk, offers, plan) = plans
-            .reduce(|best, next| if saved(&next.2) >= saved(&best.2) { next } else { best })?;
-        let ids = offers.alternatives.iter().map(|alternatives| alternatives.id.clone());
-        let chosen = plan.actions.into_iter().zip(plan.left_out);
-        Some(Replanned {
-            risk,
-            chosen: ids.zip(chosen).collect(),
-            purchases: plan.purchases,
-            scope_changes: plan.scope_changes,
-            pools: plan.pools,
-        })
+        plans.reduce(|best, next| if saved(&next.2) >= saved(&best.2) { next } else { best })
     }
 }
 
