@@ -41,8 +41,7 @@ impl AuditedWorkload {
     /// What its part of the plan saves per month, zero without an action; absent
     /// when it is unpriced.
     pub fn planned_monthly_savings(&self) -> Option<Money> {
-        let cost = self.workload.monthly_cost()?;
-        cost.checked_sub(self.planned_monthly_cost()?).ok()
+        self.workload.monthly_cost()?.checked_sub(self.planned_monthly_cost()?).ok()
     }
 
     /// The members that are neither idle nor idle so far, with what they are judged
@@ -85,8 +84,7 @@ pub(super) fn with_cents_of_the_plan(
     let mut by_workload: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, finding) in findings.iter().enumerate() {
         if finding.monthly_savings.is_some() {
-            let own = by_workload.entry(finding.workload().to_owned());
-            own.or_default().push(place);
+            by_workload.entry(finding.workload().to_owned()).or_default().push(place);
         }
     }
     for workload in audited {

@@ -91,8 +91,7 @@ pub fn workload_demand(
 
 /// Some services, by name where nothing else has it, else by id.
 fn services<'a>(running: &'a [&'a Arc<Workload>]) -> impl Iterator<Item = String> + 'a {
-    let serving = running.iter().filter(|workload| is_service(workload));
-    let names = serving.map(move |service| {
+    let names = running.iter().filter(|workload| is_service(workload)).map(move |service| {
         let alike = running.iter().filter(|other| other.name == service.name);
         if alike.count() == 1 { service.name.clone() } else { service.id() }
     });
@@ -198,9 +197,8 @@ fn held(workload: &Workload, offer: &GpuOffer, policy: &Policy) -> Held {
     let holding = gpus.iter().filter(|gpu| gpu.is_allocated() != Some(false));
     let needed = holding.map(|gpu| Some(gpu.vram?.peak_mib * policy.vram_headroom));
     let needed: Option<Vec<f64>> = needed.collect();
-    let gpu_mib = reported_vram_mib(offer).or(offer.vram_mib);
     let are_all = Some(gpus.len() as u64) == workload.visible_gpus();
-    match (needed, gpu_mib) {
+    match (needed, reported_vram_mib(offer).or(offer.vram_mib)) {
         (Some(needed), Some(mib)) if are_all => {
             Held::Models(HeldModels::packed(&needed, mib as f64))
         }

@@ -217,8 +217,7 @@ impl Search<'_> {
     /// where utilization was not measured. The mean over GPUs times their number is what one
     /// of them did at most.
     fn hours(&self, workload: &Workload, usage: &InstanceUsage) -> Vec<Option<f64>> {
-        let mut instances = self.estate.instances.iter();
-        let instance = instances.find(|instance| instance.id == usage.instance);
+        let instance = self.estate.instances.iter().find(|instance| instance.id == usage.instance);
         let is_utilization =
             usage.signal.is_some_and(|(signal, _)| signal == Signal::GpuUtilization);
         let Some(instance) = instance.filter(|_| is_utilization) else { return Vec::new() };
@@ -234,16 +233,14 @@ impl Search<'_> {
 
 /// Peaks by hour of one GPU, none above its own; an hour that is not known has that.
 fn bounded(hours: &[Option<f64>], peak: f64) -> Vec<f64> {
-    let known = hours.iter().map(|hour| hour.unwrap_or(peak).min(peak));
-    known.collect()
+    hours.iter().map(|hour| hour.unwrap_or(peak).min(peak)).collect()
 }
 
 fn owner(workload: &Workload, pod: Option<Pod<'_>>) -> Option<String> {
     if let Some((namespace, _)) = pod {
         return Some(namespace.to_owned());
     }
-    let named = tag_value(&workload.tags, &OWNER_TAGS);
-    named.filter(|owner| !owner.is_empty()).map(str::to_owned)
+    tag_value(&workload.tags, &OWNER_TAGS).filter(|owner| !owner.is_empty()).map(str::to_owned)
 }
 
 fn source(gpu: &GpuUsage, hours: usize) -> String {

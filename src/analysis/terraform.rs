@@ -56,9 +56,8 @@ impl PlannedRow {
 
     /// The currency of what is known of it.
     pub fn currency(&self) -> Option<Currency> {
-        let sides = [&self.before, &self.after].into_iter().flatten();
-        let mut known = sides.filter_map(|side| side.monthly.as_ref().ok());
-        known.next().map(|money| money.currency())
+        let mut sides = [&self.before, &self.after].into_iter().flatten();
+        sides.find_map(|side| Some(side.monthly.as_ref().ok()?.currency()))
     }
 
     /// Why it is not wholly priced.
@@ -70,8 +69,7 @@ impl PlannedRow {
     /// What its cost rests on and the plan does not show.
     fn assumptions(&self) -> impl Iterator<Item = Gap> {
         let sides = [&self.before, &self.after].into_iter().flatten();
-        let priced = sides.filter(|side| side.monthly.is_ok() && side.count != Some(0));
-        priced.filter_map(|side| {
+        sides.filter(|side| side.monthly.is_ok() && side.count != Some(0)).filter_map(|side| {
             let missing = side.instances.assumed.as_ref()?;
             let cause = Cause::of(CauseKind::UsualAssumed, [&missing.to_string()]);
             Some(Gap::of(GapSubject::MarketSystemAndTenancy, self.address.as_str(), cause))
@@ -128,8 +126,7 @@ impl PlannedChange {
     /// When the oldest of its prices was last stated.
     pub fn oldest_seen_on(&self) -> Option<Date> {
         let sides = self.rows.iter().flat_map(|row| [&row.before, &row.after]);
-        let quotes = sides.flatten().flat_map(|side| &side.quotes);
-        quotes.map(|(_, _, quote)| quote.seen_on).min()
+        sides.flatten().flat_map(|side| &side.quotes).map(|(_, _, quote)| quote.seen_on).min()
     }
 
     /// Why there is nothing to price; absent when there is something.
@@ -184,22 +181,19 @@ pub fn price_plan(
     let mut rows: Vec<PlannedRow> =
         resources.filter_map(|resource| row(resource, prices, hours_per_month)).collect();
     rows.sort_by_cached_key(|row| {
-        let delta = row.monthly_delta().map(|delta| -delta.amount());
-        (delta, row.address.clone())
+        (row.monthly_delta().map(|delta| -delta.amount()), row.address.clone())
     });
     let mut totals: BTreeMap<Currency, PlannedTotals> = BTreeMap::new();
     for row in &rows {
         add(row, &mut totals);
     }
     let counted = |side: fn(&PlannedRow) -> &Option<PlannedSide>| {
-        let sides = rows.iter().filter_map(|row| side(row).as_ref()?.count);
-        sides.fold(0, u64::saturating_add)
+        rows.iter().filter_map(|row| side(row).as_ref()?.count).fold(0, u64::saturating_add)
     };
     let mut gaps = plan.gaps.clone();
     gaps.extend(rows.iter().flat_map(|row| row.gaps().cloned()));
     gaps.extend(rows.iter().flat_map(PlannedRow::assumptions));
-    let templates = plan.unused_templates.iter();
-    gaps.extend(templates.filter_map(|(address, name)| {
+    gaps.extend(plan.unused_templates.iter().filter_map(|(address, name)| {
         let name = match name {
             Ok(name) => is_accelerated(name).then(|| name.clone())?,
             Err(missing) => format!("instances of an unknown type ({missing})"),
@@ -248,8 +242,7 @@ fn row(
     prices: &Prices<'_>,
     hours_per_month: Decimal,
 ) -> Option<PlannedRow> {
-    let mut ends = [&resource.before, &resource.after].into_iter().flatten();
-    if !ends.any(may_be_accelerated) {
+    if ![&resource.before, &resource.after].into_iter().flatten().any(may_be_accelerated) {
         return None;
     }
     // A CPU type at the other end is priced too: what goes or comes with an update belongs
@@ -337,8 +330,7 @@ pub(super) fn price(
 /// What a service bills at prices of its own; absent for what only EC2 bills.
 fn service_gap(address: &str, instances: &PlannedInstances) -> Option<Gap> {
     let service = instances.service.as_deref()?;
-    let cause = Cause::of(CauseKind::ServiceBilled, [service]);
-    Some(Gap::of(GapSubject::Price, address, cause))
+    Some(Gap::of(GapSubject::Price, address, Cause::of(CauseKind::ServiceBilled, [service])))
 }
 
 fn cost(

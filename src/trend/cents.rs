@@ -14,8 +14,7 @@ pub(super) fn add_up(parts: &mut [Decimal], total: Decimal) {
         *part = cents(*part);
     }
     let left = total - parts.iter().sum::<Decimal>();
-    let largest = (0..parts.len()).rev().max_by_key(|place| parts[*place].abs());
-    if let Some(place) = largest {
+    if let Some(place) = (0..parts.len()).rev().max_by_key(|place| parts[*place].abs()) {
         parts[place] += left;
     }
 }

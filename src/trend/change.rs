@@ -62,8 +62,7 @@ impl Change {
 
     /// What the later day costs more than the earlier one.
     pub fn total(&self) -> Money {
-        let amount = self.after.amount() - self.before.amount();
-        Money::new(amount, self.after.currency())
+        Money::new(self.after.amount() - self.before.amount(), self.after.currency())
     }
 }
 
@@ -93,7 +92,6 @@ struct MeanDay<'a> {
 fn mean_day(ledger: &Ledger, span: Span, other: Span) -> Option<MeanDay<'_>> {
     let reads: Vec<&DayRead> = ledger.whole_days(other).map(|(_, read)| read).collect();
     let days: Vec<_> = ledger.whole_days(span).map(|(day, _)| day).collect();
-    let number = Decimal::from(days.len());
     let mut mean = MeanDay::default();
     for row in days.iter().flat_map(|day| ledger.rows_on(*day)) {
         let Some(effective) = ledger.amount(row.effective) else { continue };
@@ -104,7 +102,7 @@ fn mean_day(ledger: &Ledger, span: Span, other: Span) -> Option<MeanDay<'_>> {
             mean.scope += effective;
         }
     }
-    mean.over(number)
+    mean.over(Decimal::from(days.len()))
 }
 
 impl<'a> MeanDay<'a> {

@@ -105,7 +105,6 @@ impl Digest {
             horizon: Some(Horizon::Month),
             limits: AnomalyLimits::default(),
         };
-        let before = before.clone();
         let ledger = Ledger::of(rows, &runs, now);
         // Without units, no name of them can be unknown.
         let mut overview =
@@ -113,7 +112,7 @@ impl Digest {
         // The totals are those of the two audits, so the change is that between them.
         let ends = Compared::ends(&overview.ledger, plus_days(first, -1));
         overview.compared = ends.or(overview.compared);
-        Ok(Self { before, now: last, overview, other_scopes, begins_later })
+        Ok(Self { before: before.clone(), now: last, overview, other_scopes, begins_later })
     }
 
     /// Actions with news since the earlier audit, and those that are open: by what they did,

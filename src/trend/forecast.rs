@@ -61,8 +61,7 @@ impl Forecast {
     /// whole day.
     pub fn of(ledger: &Ledger, horizon: Horizon) -> Option<Self> {
         let running = JobSeries::of(ledger, is_running)?;
-        let span = horizon.around(plus_days(running.last, 1));
-        Some(of_span(ledger, &running, span))
+        Some(of_span(ledger, &running, horizon.around(plus_days(running.last, 1))))
     }
 
     /// Of a span of days, such as the month that it is now; `None` without a whole day.
@@ -130,8 +129,7 @@ fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
 /// nothing more, and its hours cost what they cost without it.
 fn committed_on(ledger: &Ledger, state: &[WorkloadDay], day: Date) -> Decimal {
     let costs = state.iter().filter(|row| !is_running(row)).filter_map(|row| {
-        let has_ended = row.committed_until.is_some_and(|end| end <= day);
-        match (has_ended, row.kind) {
+        match (row.committed_until.is_some_and(|end| end <= day), row.kind) {
             (false, _) => ledger.amount(row.effective),
             (true, CostKind::Compute) => {
                 ledger.amount(row.contracted).or_else(|| ledger.amount(row.list))
@@ -168,10 +166,9 @@ fn goes_on(ledger: &Ledger, running: &JobSeries<'_>, state: &[WorkloadDay], days
         let by_weekday = chooser.method(origin) == Method::Weekdays;
         let by_weekday = by_weekday.then(|| chooser.forecast(origin, days)).flatten();
         let by_weekday = by_weekday.and_then(Decimal::from_f64);
-        let is_by_weekday = by_weekday.is_some();
         let cost = by_weekday.map(cents);
         let cost = cost.unwrap_or_else(|| whole.unwrap_or(last) * Decimal::from(days));
-        ahead.by_weekdays += usize::from(is_by_weekday);
+        ahead.by_weekdays += usize::from(by_weekday.is_some());
         ahead.jobs += usize::from(!cost.is_zero());
         ahead.cost += cost;
     }

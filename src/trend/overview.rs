@@ -102,8 +102,7 @@ impl Compared {
     pub(super) fn ends(ledger: &Ledger, before: Date) -> Option<Self> {
         let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
         let after = Span { first: plus_days(before, 1), last };
-        let known = Span { first, last: before };
-        let days = MOST_AT_AN_END.min(after.days()).min(known.days());
+        let days = MOST_AT_AN_END.min(after.days()).min(Span { first, last: before }.days());
         let up_to = |last: Date| Span::ending(last, days);
         let has_ends = days > 0 && before >= first && before < last;
         has_ends.then(|| Self::of(ledger, up_to(before), up_to(last)))?
@@ -123,7 +122,6 @@ fn compared(ledger: &Ledger, ask: &TrendRequest) -> Option<Compared> {
     let after = Span::ending(last, days);
     let before = Some(after.before()).filter(|before| days > 0 && before.first >= first);
     before.and_then(|before| Compared::of(ledger, before, after)).or_else(|| {
-        let at_an_end = MOST_AT_AN_END.min(days / 2);
-        Compared::ends(ledger, plus_days(shown, i64::from(at_an_end) - 1))
+        Compared::ends(ledger, plus_days(shown, i64::from(MOST_AT_AN_END.min(days / 2)) - 1))
     })
 }

@@ -146,8 +146,7 @@ impl DailySeries {
             .rev()
             .find(|(place, _)| factors[self.weekday(*place)] >= LEAST_FACTOR)
             .map(|(place, value)| value / factors[self.weekday(place)])?;
-        let ahead = (origin..origin + days).map(|place| factors[self.weekday(place)]);
-        Some(level * ahead.sum::<f64>())
+        Some(level * (origin..origin + days).map(|place| factors[self.weekday(place)]).sum::<f64>())
     }
 }
 

@@ -123,14 +123,12 @@ impl Sums {
 
     /// What of the cost of commitments something ran on, in percent; absent without one.
     pub fn commitment_utilization_percent(&self) -> Option<Decimal> {
-        let commitments = self.used_commitments + self.unused_commitments;
-        percent(self.used_commitments, commitments)
+        percent(self.used_commitments, self.used_commitments + self.unused_commitments)
     }
 
     /// Useful of the measured GPU hours, in percent.
     pub fn gpu_utilization_percent(&self) -> Option<Decimal> {
-        let measured = self.gpu_hours - self.unmeasured_gpu_hours;
-        percent(self.useful_gpu_hours, measured)
+        percent(self.useful_gpu_hours, self.gpu_hours - self.unmeasured_gpu_hours)
     }
 }
 

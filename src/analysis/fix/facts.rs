@@ -142,8 +142,7 @@ impl<'a> Facts<'a> {
                 after: later.filter(|kind| is_selected(*kind)).collect(),
             };
             let advice = self.advice(audited, kind);
-            let action = freed.unwrap_or(action);
-            fixes.push(fix(action, FixTarget::Workload(Box::new(target)), advice));
+            fixes.push(fix(freed.unwrap_or(action), FixTarget::Workload(Box::new(target)), advice));
         }
         fixes
     }
@@ -197,8 +196,7 @@ impl<'a> Facts<'a> {
         }
         let known = by_id.into_iter().filter_map(|(id, number)| {
             let reservation = self.reservations.get(id).copied()?;
-            let is_open = reservation.can_be_cancelled(self.estate.as_of);
-            is_open.then_some((reservation, number))
+            reservation.can_be_cancelled(self.estate.as_of).then_some((reservation, number))
         });
         known.map(|(reservation, number)| room.lower(reservation, number)).collect()
     }
@@ -224,8 +222,7 @@ impl<'a> Facts<'a> {
         let of_group = group.map_or(Vec::new(), |group| named(group.name));
         let of_group = of_group.into_iter().filter(is_group);
         let of_members = members.iter().flat_map(|member| named(member.member.id.native()));
-        let of_members = of_members.filter(|resource| !is_group(resource));
-        of_group.chain(of_members).collect()
+        of_group.chain(of_members.filter(|resource| !is_group(resource))).collect()
     }
 
     /// What the recommendation of an action says to do.
@@ -274,9 +271,7 @@ impl<'a> Facts<'a> {
 fn ended(audited: &AuditedWorkload) -> Vec<&Member> {
     let stop = audited.proposals.stop();
     let ids = stop.map_or(&[][..], |stop| stop.members.as_slice());
-    let members = audited.workload.members.iter();
-    let ended = members.filter(|member| ids.binary_search(&member.id).is_ok());
-    ended.collect()
+    audited.workload.members.iter().filter(|member| ids.binary_search(&member.id).is_ok()).collect()
 }
 
 /// The sizes of a group at both ends of an action, and whether the rebalancing of its zones is
@@ -315,7 +310,6 @@ fn group<'a>(
             suspends_rebalancing: changed.is_some_and(|(_, suspends)| suspends),
         });
     }
-    let mut names = members.iter();
-    let name = names.find_map(|member| member.instance.auto_scaling_group.as_deref())?;
+    let name = members.iter().find_map(|member| member.instance.auto_scaling_group.as_deref())?;
     Some(GroupFix { name, settings: None, sizes: None, suspends_rebalancing: false })
 }

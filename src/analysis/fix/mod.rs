@@ -56,10 +56,8 @@ pub fn fixes<'a>(
     fixes.extend(commitments.filter(|fix| choice.has(fix.kind, &[fix.name(), &fix.subject()])));
     // Room of a reservation is released after the machines in it have stopped, and purchases have
     // the order of the plan.
-    let saved = |fix: &Fix<'_>| {
-        let is_by_savings = matches!(fix.kind.stage(), 1..=3);
-        is_by_savings.then_some(fix.monthly_savings.amount())
-    };
+    let saved =
+        |fix: &Fix<'_>| matches!(fix.kind.stage(), 1..=3).then_some(fix.monthly_savings.amount());
     fixes.sort_by_cached_key(|fix| (fix.kind.stage(), Reverse(saved(fix))));
     fixes
 }

@@ -34,8 +34,7 @@ impl FixChoice {
 
     /// The first selected action that a plan does not have.
     pub fn unknown_action(&self, plan: &[Fix<'_>]) -> Option<String> {
-        let mut actions = self.actions.iter();
-        actions.find_map(|(kind, name)| {
+        self.actions.iter().find_map(|(kind, name)| {
             let name = name.as_deref()?;
             let has_name = |fix: &Fix<'_>| fix.name() == name || fix.subject() == name;
             let is_known = plan.iter().any(|fix| fix.kind == *kind && has_name(fix));
@@ -54,8 +53,7 @@ impl FixChoice {
     /// Names that nothing of an audit has.
     pub fn unknown<'a>(&'a self, audit: &'a Audit) -> Vec<&'a str> {
         let known: BTreeSet<String> = Self::known(audit).collect();
-        let names = self.names.iter().map(String::as_str);
-        names.filter(|name| !known.contains(*name)).collect()
+        self.names.iter().map(String::as_str).filter(|name| !known.contains(*name)).collect()
     }
 
     /// Every name that may be chosen.
@@ -63,8 +61,7 @@ impl FixChoice {
         let workloads = audit.workloads.iter();
         let workloads =
             workloads.flat_map(|audited| [audited.workload.name.clone(), audited.workload.id()]);
-        let unused = audit.unused.iter().map(|row| row.id.clone());
-        workloads.chain(unused)
+        workloads.chain(audit.unused.iter().map(|row| row.id.clone()))
     }
 }
 

@@ -103,8 +103,7 @@ pub fn unit_costs(
         } else if its_jobs.is_empty() {
             return Err(unknown(name, workloads, jobs));
         } else if units.window.is_some() {
-            let name = name.to_owned();
-            return Err(UnitError::WindowOfJob { name });
+            return Err(UnitError::WindowOfJob { name: name.to_owned() });
         } else {
             sum(its_jobs.iter().map(|job| job.cost))
         };
@@ -116,15 +115,13 @@ pub fn unit_costs(
 /// What a time costs of something that costs so much per month, in cents.
 fn for_time(monthly: Money, time: SignedDuration, policy: &Policy) -> Option<Money> {
     let hours = Decimal::from(time.as_secs()).checked_div(Decimal::from(HOUR_SECONDS))?;
-    let product = monthly.amount().checked_mul(hours)?;
-    let amount = product.checked_div(policy.hours_per_month)?;
+    let amount = monthly.amount().checked_mul(hours)?.checked_div(policy.hours_per_month)?;
     Some(Money::new(amount, monthly.currency()).rounded())
 }
 
 fn unknown(name: &str, workloads: &[AuditedWorkload], jobs: &[JobCost]) -> UnitError {
     let names = workloads.iter().map(|audited| audited.workload.name.as_str());
-    let names = names.chain(jobs.iter().map(|job| job.name.as_str()));
-    let mut nearest = nearest_names(name, names);
+    let mut nearest = nearest_names(name, names.chain(jobs.iter().map(|job| job.name.as_str())));
     nearest.dedup();
     UnitError::Unknown { name: name.to_owned(), nearest }
 }
@@ -158,8 +155,7 @@ impl RunKpis {
     /// When its type has no price there.
     pub fn of(run: CountedRun, prices: &Prices<'_>) -> Result<Self, NoPrice> {
         let quote = prices.get(&run.key)?;
-        let hours = run.hours * Decimal::from(run.instances);
-        let cost = quote.rate.times_hours(hours).rounded();
+        let cost = quote.rate.times_hours(run.hours * Decimal::from(run.instances)).rounded();
         let of_one = |(unit, count): &(String, Decimal)| UnitCost {
             name: run.key.instance_type.clone(),
             unit: unit.clone(),

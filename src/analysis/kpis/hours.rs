@@ -235,8 +235,7 @@ fn planned_hours(audited: &AuditedWorkload, policy: &Policy) -> Option<(f64, f64
 }
 
 fn action(audited: &AuditedWorkload, is_meant: fn(ActionKind) -> bool) -> Option<&Action> {
-    let mut actions = audited.actions.iter();
-    actions.find(|action| is_meant(action.kind()))
+    audited.actions.iter().find(|action| is_meant(action.kind()))
 }
 
 /// How many hours of its new GPUs do the work of an hour today: those of the projection.
@@ -250,14 +249,10 @@ fn slower(audited: &AuditedWorkload) -> f64 {
 fn working_share(audited: &AuditedWorkload) -> Option<f64> {
     let offered = &audited.alternatives;
     let moved = action(audited, |kind| matches!(kind, ActionKind::Rightsize | ActionKind::Share));
-    let resize = moved.and_then(|moved| {
-        let mut resizes = offered.resizes.iter();
-        resizes.find(|offer| offer.leads_to(moved))
-    });
+    let resize = moved.and_then(|moved| offered.resizes.iter().find(|offer| offer.leads_to(moved)));
     let scheduled = action(audited, |kind| kind == ActionKind::Schedule);
     let hours = scheduled.and(offered.schedule.as_ref()).map(|today| {
-        let there = resize.and_then(|offer| offer.scheduled.as_ref());
-        there.unwrap_or(&today.hours).on_share
+        resize.and_then(|offer| offer.scheduled.as_ref()).unwrap_or(&today.hours).on_share
     });
     let gpus = match moved.and_then(Action::target) {
         None => Decimal::ONE,

@@ -163,17 +163,15 @@ pub fn sold_elsewhere(question: &Question, prices: &Prices<'_>) -> Vec<(String, 
     if !question.asks_provider(AWS) {
         return Vec::new();
     }
-    let types = question.instance_types.iter();
-    let elsewhere = types.filter_map(|name| {
+    let elsewhere = question.instance_types.iter().filter_map(|name| {
         let everywhere = Question {
             instance_types: vec![name.clone()],
             regions: vec!["all".to_owned()],
             providers: BTreeSet::from([AWS.to_owned()]),
             ..question.clone()
         };
-        let offers = compare(&everywhere, prices);
         let regions: BTreeSet<String> =
-            offers.into_iter().filter_map(|offer| offer.region).collect();
+            compare(&everywhere, prices).into_iter().filter_map(|offer| offer.region).collect();
         let is_here = regions.iter().any(|region| question.asks_region(AWS, Some(region)));
         (!is_here && !regions.is_empty()).then(|| (name.clone(), regions.into_iter().collect()))
     });

@@ -125,8 +125,7 @@ impl<'a> RunDiff<'a> {
             for (kind, of) in OF_UNITS {
                 let unit = Some(unit.as_str());
                 let per = f64::from(kind.per(unit));
-                let values = [of(old, before / per), of(new, now / per)];
-                add(kind, unit, values, noise);
+                add(kind, unit, [of(old, before / per), of(new, now / per)], noise);
             }
         }
         let number =

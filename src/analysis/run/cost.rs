@@ -117,9 +117,8 @@ fn useful_gpu_hour(
     if profile.gpu_count() != usize::from(devices) {
         return None;
     }
-    let gpus = Decimal::from(devices);
     let mean = Decimal::from_f64(profile.utilization?.mean / 100.0)?;
-    let amount = rate.amount().checked_div(gpus.checked_mul(mean)?)?;
+    let amount = rate.amount().checked_div(Decimal::from(devices).checked_mul(mean)?)?;
     HourlyRate::new(amount, rate.currency())
 }
 
@@ -157,7 +156,6 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
     let mut active = used.iter().map(|gpu| p95(gpu).filter(|p95| *p95 >= ACTIVE_PERCENT));
     let p95_sum = active.try_fold(0.0_f64, |sum, p95| Some(sum + p95?));
     let largest = used.iter().filter_map(p95).reduce(f64::max);
-    let held = gpus.iter().filter(|gpu| is_held(gpu)).count();
     let cpu_p95 = profile.host.cpu_percent.map(|figures| figures.p95);
     Ok(Demand {
         kind: host.kind,
@@ -166,7 +164,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         least_instances: 1,
         least_machines: 1,
         gpus_active: count(used.len()),
-        gpus_held: count(held),
+        gpus_held: count(gpus.iter().filter(|gpu| is_held(gpu)).count()),
         gpus_active_in_all: used.len() as u64,
         tenants: None,
         gpu_peak_largest: largest.filter(|_| p95_sum.is_some()),

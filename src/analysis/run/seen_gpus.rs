@@ -44,8 +44,7 @@ pub fn contradictions(gpus: &[GpuIdentity], shape: &InstanceShape) -> Vec<String
 pub fn unnamed_gpus(gpus: &[GpuIdentity], shape: &InstanceShape) -> Option<(usize, u16)> {
     let devices = shape.gpu.as_ref()?.share.visible_devices();
     let seen = whole(gpus).count();
-    let is_some = (1..usize::from(devices)).contains(&seen);
-    is_some.then_some((seen, devices))
+    (1..usize::from(devices)).contains(&seen).then_some((seen, devices))
 }
 
 fn whole(gpus: &[GpuIdentity]) -> impl Iterator<Item = &GpuIdentity> {
@@ -54,8 +53,7 @@ fn whole(gpus: &[GpuIdentity]) -> impl Iterator<Item = &GpuIdentity> {
 
 /// A model that was seen and that the type does not have.
 fn another_model(gpus: &[GpuIdentity], offer: &GpuOffer) -> Option<String> {
-    let mut models = gpus.iter().filter_map(model);
-    if let Some(seen) = models.find(|seen| *seen != offer.model) {
+    if let Some(seen) = gpus.iter().filter_map(model).find(|seen| *seen != offer.model) {
         let start: String = seen.name().chars().take(MOST_OF_A_NAME).collect();
         return Some(safe(&start));
     }
@@ -82,10 +80,7 @@ fn model(gpu: &GpuIdentity) -> Option<GpuModel> {
 /// Memory of a GPU that was seen, and what it would be on the type, in MiB.
 fn another_memory(gpus: &[GpuIdentity], offer: &GpuOffer) -> Option<(f64, u64)> {
     let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
-    let within = match reported {
-        Some(_) => REPORTED_WITHIN,
-        None => STATED_WITHIN,
-    };
+    let within = if reported.is_some() { REPORTED_WITHIN } else { STATED_WITHIN };
     let expected = reported.or(offer.vram_mib).filter(|mib| *mib > 0)?;
     let fits = |mib: f64| (mib / expected as f64 - 1.0).abs() <= within;
     whole(gpus).find_map(|gpu| {

@@ -112,8 +112,7 @@ impl Mfu {
         if seconds <= 0.0 {
             return Err("the run took no time".to_owned());
         }
-        let mut whole = profile.whole();
-        if whole.any(|gpu| gpu.identity.is_mig_enabled == Some(true)) {
+        if profile.whole().any(|gpu| gpu.identity.is_mig_enabled == Some(true)) {
             return Err("a GPU is in MIG mode".to_owned());
         }
         // One that was not measured may have worked.

@@ -116,8 +116,7 @@ pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
 /// [`charges`], these sum to the cost of the window.
 pub fn unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<UnusedCharge<'_>> {
     let unused = audit.unused.iter();
-    let charge = |row| unused_charge((row, audit.window), hours_per_month);
-    unused.filter_map(charge).collect()
+    unused.filter_map(|row| unused_charge((row, audit.window), hours_per_month)).collect()
 }
 
 fn unused_charge(
@@ -156,8 +155,7 @@ fn running(workload: &Workload) -> Option<Parts> {
     let cost = workload.cost.as_ref()?;
     let mut parts: BTreeMap<Part, Amounts> = BTreeMap::new();
     for (instance, usage) in cost.instances.iter().zip(&workload.usage) {
-        let hours = usage.running.hours();
-        for (part, amounts) in of_instance(instance, hours) {
+        for (part, amounts) in of_instance(instance, usage.running.hours()) {
             let sum = parts.entry(part).or_default();
             sum.hours += amounts.hours;
             sum.effective += amounts.effective;
@@ -181,8 +179,7 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> 
         ChargeKind::OnDemand
     };
     let at_price = |share: Decimal| {
-        let amounts = Amounts { hours: hours * share, effective: rate * hours * share };
-        (part(open, None), amounts)
+        (part(open, None), Amounts { hours: hours * share, effective: rate * hours * share })
     };
     let Some(paid) = &instance.committed else { return vec![at_price(Decimal::ONE)] };
     let covered = paid.parts.iter().map(|covered_part| {

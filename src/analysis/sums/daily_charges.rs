@@ -65,8 +65,7 @@ pub fn daily_charges<'a>(
     days: &RunDays,
     hours_per_month: Decimal,
 ) -> Vec<Charge<'a>> {
-    let of_window = charges(audit, hours_per_month).into_iter();
-    let daily = of_window.flat_map(|charge| {
+    let daily = charges(audit, hours_per_month).into_iter().flat_map(|charge| {
         let slices = match charge.kind {
             ChargeKind::IdleStorage => by_day(audit.window),
             _ => by_instance_and_day(&charge, days, audit.window),
@@ -79,8 +78,7 @@ pub fn daily_charges<'a>(
 /// What is paid for and does not run, by day: in the last of the hours of the window, as far
 /// as it was paid for in them. Those of one charge of the window sum to it.
 pub fn daily_unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<UnusedCharge<'_>> {
-    let of_window = unused_charges(audit, hours_per_month).into_iter();
-    let daily = of_window.flat_map(|charge| {
+    let daily = unused_charges(audit, hours_per_month).into_iter().flat_map(|charge| {
         let paid = |period: Window| {
             let after = hours_of(Window { start: period.end, end: audit.window.end });
             let hours = (charge.one.hours - after).min(hours_of(period));
@@ -92,7 +90,6 @@ pub fn daily_unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Unus
         let currency = charge.effective.currency();
         let amounts = apportioned(charge.effective.amount(), &hours);
         let is_billed = charge.hours.is_some();
-        let parts = periods.into_iter().zip(amounts);
         let of_day = |((period, hours), amount): ((Window, Decimal), Decimal)| {
             let effective = Money::new(amount, currency);
             UnusedCharge {
@@ -103,7 +100,7 @@ pub fn daily_unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Unus
                 effective,
             }
         };
-        parts.map(of_day).collect::<Vec<_>>()
+        periods.into_iter().zip(amounts).map(of_day).collect::<Vec<_>>()
     });
     daily.collect()
 }
@@ -120,12 +117,10 @@ fn by_day<'a>(window: Window) -> Vec<Slice<'a>> {
 }
 
 fn by_instance_and_day<'a>(charge: &Charge<'a>, days: &RunDays, window: Window) -> Vec<Slice<'a>> {
-    let audited = charge.one;
-    let workload = &audited.workload;
+    let workload = &charge.one.workload;
     let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
-    let members = workload.usage.iter().zip(&workload.instances);
     let mut slices = Vec::new();
-    for (cost, (usage, id)) in costs.zip(members) {
+    for (cost, (usage, id)) in costs.zip(workload.usage.iter().zip(&workload.instances)) {
         let amounts = amounts_of(charge, cost, usage.running.hours());
         if amounts.hours.is_zero() {
             continue;
@@ -146,8 +141,7 @@ fn by_instance_and_day<'a>(charge: &Charge<'a>, days: &RunDays, window: Window) 
         }
         for load in ran {
             let share = Decimal::from(load.instance_seconds) / Decimal::from(total);
-            let period = part_of(load.day, window).unwrap_or(window);
-            slices.push(slice(period, share, Some(*load)));
+            slices.push(slice(part_of(load.day, window).unwrap_or(window), share, Some(*load)));
         }
     }
     slices
@@ -182,8 +176,7 @@ fn divided<'a>(charge: &Charge<'a>, slices: Vec<Slice<'a>>) -> Vec<Charge<'a>> {
             ..charge.clone()
         }
     };
-    let amounts = effective.into_iter().zip(list);
-    slices.into_iter().zip(amounts).map(of_slice).collect()
+    slices.into_iter().zip(effective.into_iter().zip(list)).map(of_slice).collect()
 }
 
 /// Mean utilization of what was measured on a day, and how much of it was; both 0–1.
@@ -207,10 +200,8 @@ fn days_of(window: Window) -> Vec<Window> {
 
 /// What of a day of UTC is in a window.
 fn part_of(day: Date, window: Window) -> Option<Window> {
-    let midnight = |day: Date| -> Option<Timestamp> {
-        let begin = day.to_zoned(TimeZone::UTC).ok()?;
-        Some(begin.timestamp())
-    };
+    let midnight =
+        |day: Date| -> Option<Timestamp> { Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp()) };
     let start = midnight(day)?.max(window.start);
     let end = midnight(day.tomorrow().ok()?)?.min(window.end);
     (start < end).then_some(Window { start, end })

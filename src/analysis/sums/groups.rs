@@ -47,10 +47,7 @@ impl GroupKey {
             Self::Class if !key.running => Some("stopped".to_owned()),
             Self::Class => Some(audited.verdict.classification.name().to_owned()),
             Self::PurchaseOption => Some(key.purchase_option.name().to_owned()),
-            Self::Gpu => {
-                let offer = workload.shape.as_ref()?.gpu.as_ref()?;
-                Some(offer.model.name().to_owned())
-            }
+            Self::Gpu => Some(workload.shape.as_ref()?.gpu.as_ref()?.model.name().to_owned()),
             Self::Tag(name) => workload.tags.get(name).cloned(),
         }
     }
@@ -166,8 +163,7 @@ impl<'a> Part<'a> {
             });
             part.instances += 1;
             part.gpus += audited.workload.running_gpus() / number;
-            let cost = entry.monthly.filter(|cost| cost.currency() == currency);
-            part.cost = plus(part.cost, cost);
+            part.cost = plus(part.cost, entry.monthly.filter(|cost| cost.currency() == currency));
         }
         let weights: Vec<Decimal> =
             parts.values().map(|part| part.cost.map_or(Decimal::ZERO, Money::amount)).collect();
@@ -213,8 +209,7 @@ impl Groups {
                 GroupKey::Tag(name) => row.tags.get(name).cloned(),
                 _ => None,
             };
-            let values = keys.iter().map(value).collect();
-            sums.entry(values).or_default().add_unused(row, cost);
+            sums.entry(keys.iter().map(value).collect()).or_default().add_unused(row, cost);
             total.add_unused(row, cost);
         }
         let rows = sums.into_iter().map(|(values, sums)| GroupRow { part: (), values, sums });

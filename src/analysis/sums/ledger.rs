@@ -53,8 +53,7 @@ impl<'a> Entry<'a> {
     pub fn tag(&self, key: &str) -> Option<&'a str> {
         let value = match self.subject {
             EntrySubject::Member(audited, member) => {
-                let own = member.own_tags.get(key);
-                own.or_else(|| audited.workload.tags.get(key))
+                member.own_tags.get(key).or_else(|| audited.workload.tags.get(key))
             }
             EntrySubject::Unused(row) => row.tags.get(key),
         };
@@ -67,18 +66,15 @@ pub fn entries_of(audited: &AuditedWorkload) -> impl Iterator<Item = Entry<'_>> 
     let workload = &audited.workload;
     let monthly: Vec<Option<Money>> = match (&workload.cost, workload.idle_storage.monthly) {
         (Some(cost), _) if workload.key.running => {
-            let instances = cost.instances.iter();
-            instances.map(|instance| Some(instance.monthly())).collect()
+            cost.instances.iter().map(|instance| Some(instance.monthly())).collect()
         }
         (_, Some(storage)) if !workload.key.running => {
             let shares = apportioned(storage.amount(), &workload.idle_storage.by_instance);
-            let of_one = |amount| Some(Money::new(amount, storage.currency()));
-            shares.into_iter().map(of_one).collect()
+            shares.into_iter().map(|amount| Some(Money::new(amount, storage.currency()))).collect()
         }
         _ => vec![None; workload.members.len()],
     };
-    let members = workload.members.iter().zip(monthly);
-    members.map(move |(member, monthly)| Entry {
+    workload.members.iter().zip(monthly).map(move |(member, monthly)| Entry {
         subject: EntrySubject::Member(audited, member),
         monthly,
     })

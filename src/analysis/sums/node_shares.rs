@@ -71,8 +71,7 @@ pub(super) fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<
     }
     if let Some(cost) = on_node.cost {
         let weights: Vec<Decimal> = shares.iter().map(|share| share.gpus).collect();
-        let parts = apportioned(cost.amount(), &weights);
-        for (share, part) in shares.iter_mut().zip(parts) {
+        for (share, part) in shares.iter_mut().zip(apportioned(cost.amount(), &weights)) {
             share.cost = Some(Money::new(part, cost.currency()));
         }
     }

@@ -124,8 +124,7 @@ fn add_instances(steps: &mut CostSteps, workload: &Workload, prices: &ListPrices
         let quoted = quoted.rounded().amount();
         let contracted = price.and_then(|price| price.contracted);
         let contracted = monthly(instance, contracted).unwrap_or(quoted);
-        let is_spot = instance.key.option == PriceOption::Spot;
-        let before = if is_spot { quoted } else { contracted };
+        let before = if instance.key.option == PriceOption::Spot { quoted } else { contracted };
         match list {
             Some(list) => {
                 steps.list += list;

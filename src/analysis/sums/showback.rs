@@ -149,8 +149,7 @@ type Nodes<'a> = BTreeMap<&'a ResourceId, (&'a Node, OnNode<'a>)>;
 fn on_nodes(clusters: &Clusters) -> Nodes<'_> {
     let mut nodes: Nodes<'_> = BTreeMap::new();
     for node in &clusters.nodes {
-        let new = || (node, OnNode::default());
-        nodes.entry(&node.machine).or_insert_with(new);
+        nodes.entry(&node.machine).or_insert_with(|| (node, OnNode::default()));
     }
     for claim in &clusters.claims {
         let Some(machine) = &claim.machine else { continue };
@@ -202,11 +201,10 @@ impl<'a> Ledger<'a> {
     }
 
     fn add_elsewhere(&mut self, cost: Option<Money>) {
-        let values = vec![None; self.keys.len()];
         let add = |tally: &mut Tally<'a>| {
             tally.sums.monthly_cost = plus(tally.sums.monthly_cost, cost);
         };
-        self.add(ShowbackPart::NotInCluster, values, add);
+        self.add(ShowbackPart::NotInCluster, vec![None; self.keys.len()], add);
     }
 
     /// Notes what each of its instances that is a node costs, and how it was used. The
@@ -258,8 +256,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn values(&self, node: &Node, claim: Option<&Claim>) -> Vec<Option<String>> {
-        let keys = self.keys.iter();
-        keys.map(|key| key.value(node, claim)).collect()
+        self.keys.iter().map(|key| key.value(node, claim)).collect()
     }
 
     fn close(self, as_of: Timestamp) -> Showback {

@@ -74,8 +74,7 @@ fn mean_share(audited: &AuditedWorkload) -> Option<Decimal> {
 
 /// A percentage as a share, 0–1; absent for what is not a number.
 pub(super) fn share_of_percent(percent: f64) -> Option<Decimal> {
-    let share = Decimal::from_f64(percent / 100.0)?;
-    Some(share.clamp(Decimal::ZERO, Decimal::ONE))
+    Some(Decimal::from_f64(percent / 100.0)?.clamp(Decimal::ZERO, Decimal::ONE))
 }
 
 /// The share of its cost that instances with a GPU signal have, 0–1; absent when

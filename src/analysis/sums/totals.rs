@@ -192,8 +192,7 @@ impl Totals {
             return true;
         }
         let currencies = [cost.currency().code(), self.currency.code()];
-        let cause = Cause::of(CauseKind::NotInSum, currencies);
-        gaps.push(Gap::of(GapSubject::Sum, id, cause));
+        gaps.push(Gap::of(GapSubject::Sum, id, Cause::of(CauseKind::NotInSum, currencies)));
         false
     }
 
@@ -207,8 +206,7 @@ impl Totals {
         self.ignored_workloads += u64::from(workload.ignored.is_some());
         self.by_classification.entry(class).or_default().add(workload, cost);
         let is_unpriced = if workload.key.running {
-            let running = self.running_by_classification.entry(class).or_default();
-            running.add(workload, cost);
+            self.running_by_classification.entry(class).or_default().add(workload, cost);
             workload.cost.is_none()
         } else {
             self.stopped.add(workload, cost);
@@ -279,14 +277,12 @@ impl PriceUse {
             self.quotes.insert(instance.key.clone(), instance.quote.clone());
         }
         for (resource, quote) in &workload.idle_storage.quotes {
-            let key = (workload.key.region.clone(), *resource);
-            self.storage.insert(key, quote.clone());
+            self.storage.insert((workload.key.region.clone(), *resource), quote.clone());
         }
         let moved = proposals.rightsize().into_iter();
         let markets = proposals.spot().into_iter().flatten();
         let moved = moved.flat_map(|rightsizing| &rightsizing.quotes);
-        let spot = markets.flat_map(|(_, offer)| &offer.figures.spot.quotes);
-        for (key, quote) in moved.chain(spot) {
+        for (key, quote) in moved.chain(markets.flat_map(|(_, offer)| &offer.figures.spot.quotes)) {
             self.quotes.insert(key.clone(), quote.clone());
         }
         if let Some(commitment) = proposals.commit() {
@@ -311,16 +307,14 @@ impl PriceUse {
 
     /// The prices of volumes and addresses, by region and resource.
     pub fn storage(&self) -> impl Iterator<Item = (&str, StorageResource, &StorageQuote)> {
-        let priced = self.storage.iter();
-        priced.map(|((region, resource), quote)| (region.as_str(), *resource, quote))
+        self.storage.iter().map(|((region, resource), quote)| (region.as_str(), *resource, quote))
     }
 
     /// How many prices came from each origin.
     pub fn by_origin(&self) -> BTreeMap<PriceOrigin, u64> {
         let compute = self.quotes.values().map(|quote| quote.origin);
-        let storage = self.storage.values().map(|quote| quote.origin);
         let mut counts = BTreeMap::new();
-        for origin in compute.chain(storage) {
+        for origin in compute.chain(self.storage.values().map(|quote| quote.origin)) {
             *counts.entry(origin).or_insert(0) += 1;
         }
         counts
@@ -336,7 +330,6 @@ impl PriceUse {
     /// none. Absent when nothing dated was used.
     pub fn oldest_effective_date(&self) -> Option<Date> {
         let compute = self.quotes.values().map(|quote| quote.effective_date);
-        let storage = self.storage.values().filter_map(|quote| quote.effective_date);
-        compute.chain(storage).min()
+        compute.chain(self.storage.values().filter_map(|quote| quote.effective_date)).min()
     }
 }

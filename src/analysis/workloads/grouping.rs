@@ -181,8 +181,7 @@ impl<'a> Gather<'a> {
     /// Whether a stopped instance will not run again, as far as its past tells.
     fn has_ended(&self, instance: &Instance) -> bool {
         let timeline = self.profiles.timeline(instance);
-        let stopped_at = self.stopped_at(instance);
-        has_ended(&timeline, stopped_at, self.estate.as_of, self.policy)
+        has_ended(&timeline, self.stopped_at(instance), self.estate.as_of, self.policy)
     }
 
     fn workload(
@@ -305,15 +304,13 @@ impl<'a> Gather<'a> {
     /// The settings of the Auto Scaling group that some instances are in.
     fn scaling_group(&self, instances: &[&Instance]) -> Option<Arc<ScalingGroup>> {
         let first = instances.first()?;
-        let mut groups = self.estate.scaling_groups.iter();
-        groups.find(|group| group.has(first)).cloned().map(Arc::new)
+        self.estate.scaling_groups.iter().find(|group| group.has(first)).cloned().map(Arc::new)
     }
 
     /// What inference components reserve of some instances.
     fn component_host(&self, instances: &[&Instance]) -> Option<Arc<ComponentHost>> {
         let first = instances.first()?;
-        let mut hosts = self.estate.managed.hosts.iter();
-        hosts.find(|host| host.has(first)).cloned().map(Arc::new)
+        self.estate.managed.hosts.iter().find(|host| host.has(first)).cloned().map(Arc::new)
     }
 
     /// The verdict on a group: its class over all GPUs, its state from the members.
@@ -326,8 +323,7 @@ impl<'a> Gather<'a> {
             return verdict;
         }
         let states: Vec<Option<UsageState>> = members.iter().map(|member| member.state).collect();
-        let rests = |state: &Option<UsageState>| state.is_some_and(UsageState::rests);
-        if states.iter().all(rests) {
+        if states.iter().all(|state: &Option<UsageState>| state.is_some_and(UsageState::rests)) {
             // The most cautious of them; each part says its own.
             let cautious = [UsageState::Stalled, UsageState::IdleSoFar, UsageState::IdleHeld];
             let mut cautious = cautious.into_iter();
@@ -387,8 +383,7 @@ impl<'a> Gather<'a> {
             let signal = measured.signal;
             let kind = signal.map(|(signal, _)| signal);
             let hours = timeline.activity(kind, instance.first_seen());
-            let first_work = timeline.first_work(kind, instance.first_seen());
-            gathered.first_work.push(first_work);
+            gathered.first_work.push(timeline.first_work(kind, instance.first_seen()));
             total.add(&timeline, signal, instance.first_seen());
             if ignored(instance).is_none() {
                 gathered.parts.add(verdict.rest(), &timeline, signal, instance.first_seen());

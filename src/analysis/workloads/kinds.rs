@@ -49,8 +49,7 @@ fn kind_of_word(word: &str) -> Option<WorkloadKind> {
 }
 
 fn is_among(words: &[&str], value: &str) -> bool {
-    let mut words = words.iter();
-    words.any(|word| word.eq_ignore_ascii_case(value.trim()))
+    words.iter().any(|word| word.eq_ignore_ascii_case(value.trim()))
 }
 
 fn last_day(value: &str) -> Option<Date> {

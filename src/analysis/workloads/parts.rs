@@ -137,11 +137,9 @@ impl PartSums {
                     members.clone().map(|member| member.busy_cpu_percent).collect();
                 verdict.busy_cpu_percent = busy.into_iter().flatten().reduce(f64::min);
                 let states = members.clone().filter_map(|member| member.state);
-                let only = verdict.busy_cpu_percent.and_then(|_| states.max());
-                if let Some(state) = idle.or(only) {
+                if let Some(state) = idle.or(verdict.busy_cpu_percent.and_then(|_| states.max())) {
                     verdict.state = Some(state);
-                    let own = members.filter_map(|member| member.confidence);
-                    verdict.confidence = own.min();
+                    verdict.confidence = members.filter_map(|member| member.confidence).min();
                 }
                 Some(Part {
                     idle: *idle,

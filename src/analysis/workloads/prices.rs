@@ -109,8 +109,7 @@ pub(in crate::analysis) fn idle_storage_costs(
             let quote = resource.and_then(|resource| Some((resource, price(instance, resource)?)));
             match (volume.size_gib, quote) {
                 (Some(size), Some((resource, quote))) => {
-                    let units = Decimal::from(size);
-                    add(&mut costs, &label, "GiB-month", units, resource, quote);
+                    add(&mut costs, &label, "GiB-month", Decimal::from(size), resource, quote);
                     costs.priced_volumes += 1;
                     costs.priced_volume_gib += size;
                 }
@@ -122,8 +121,7 @@ pub(in crate::analysis) fn idle_storage_costs(
             let resource = StorageResource::PublicIpv4;
             match price(instance, resource) {
                 Some(quote) => {
-                    let units = policy.hours_per_month;
-                    add(&mut costs, &label, "hour", units, resource, quote);
+                    add(&mut costs, &label, "hour", policy.hours_per_month, resource, quote);
                 }
                 None => costs.unpriced.push(label),
             }
@@ -149,10 +147,7 @@ fn add(
 ) {
     let price = quote.unit_price;
     let monthly = Money::new(price.amount() * units, price.currency());
-    let sum = match costs.monthly {
-        None => Ok(monthly),
-        Some(sum) => sum.checked_add(monthly),
-    };
+    let sum = if let Some(sum) = costs.monthly { sum.checked_add(monthly) } else { Ok(monthly) };
     match sum {
         Ok(sum) => {
             costs.monthly = Some(sum);

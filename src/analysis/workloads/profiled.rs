@@ -52,8 +52,7 @@ impl<'a> Profiles<'a> {
 
     /// When an instance ran, as far as others than its runs tell.
     pub fn timeline(&self, instance: &Instance) -> Timeline {
-        let usage = self.measured.of(&instance.id);
-        usage.timeline(instance, None, self.grid()).0
+        self.measured.of(&instance.id).timeline(instance, None, self.grid()).0
     }
 
     /// The runs of an instance that the window holds.

@@ -356,8 +356,7 @@ impl<'a> OneJob<'a> {
         let units = self.units?;
         let before: Vec<Decimal> =
             units.range(plus_days(since, -UNIT_DAYS)..since).map(|(_, units)| *units).collect();
-        let number = Decimal::from(before.len());
-        let usual = before.iter().sum::<Decimal>().checked_div(number)?;
+        let usual = before.iter().sum::<Decimal>().checked_div(Decimal::from(before.len()))?;
         let done = *units.get(&day)?;
         (usual > Decimal::ZERO).then_some((done, usual))
     }
