@@ -327,31 +327,27 @@ impl JsonSchema for Cell {
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.times == 1 {
-            return number(self.value).serialize(serializer);
+            return Number(self.value).serialize(serializer);
         }
         let mut pair = serializer.serialize_tuple(2)?;
-        pair.serialize_element(&number(self.value))?;
+        pair.serialize_element(&Number(self.value))?;
         pair.serialize_element(&self.times)?;
         pair.end()
     }
 }
 
 /// Whole numbers without a decimal point: most readings are.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Number {
-    Whole(u32),
-    Decimal(f64),
-    Absent(()),
-}
+struct Number(Option<f64>);
 
-fn number(value: Option<f64>) -> Number {
-    match value {
-        None => Number::Absent(()),
-        Some(value) if value.fract() == 0.0 && (0.0..1e9).contains(&value) => {
-            Number::Whole(value as u32)
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            None => serializer.serialize_unit(),
+            Some(value) if value.fract() == 0.0 && (0.0..1e9).contains(&value) => {
+                serializer.serialize_u32(value as u32)
+            }
+            Some(value) => serializer.serialize_f64(value),
         }
-        Some(value) => Number::Decimal(value),
     }
 }
 
