@@ -48,15 +48,6 @@ pub struct RecordingError {
     pub source: io::Error,
 }
 
-/// A line: whether it may be replaced, the instance and the rest of the series as JSON, and
-/// whether it shows when the instance ran.
-struct Line<'a> {
-    lasts: &'a str,
-    instance: &'a str,
-    shows_running: bool,
-    rest: &'a str,
-}
-
 impl Default for Recorder {
     fn default() -> Self {
         let file = tempfile::tempfile();
@@ -110,6 +101,8 @@ impl Recorder {
     }
 }
 
+/// Writes a line: whether it may be replaced, the instance as JSON, whether the series shows when
+/// that ran, and the rest of the series.
 fn write_line(out: &mut impl Write, series: &Series, lasts: char) -> io::Result<()> {
     let json = serde_json::to_string(&series_wire(series))?;
     let instance = serde_json::to_string(series.instance.as_str())?;
@@ -120,22 +113,13 @@ fn write_line(out: &mut impl Write, series: &Series, lasts: char) -> io::Result<
     writeln!(out, "{lasts}\t{instance}\t{shows}\t{rest}")
 }
 
-impl<'a> Line<'a> {
-    fn of(line: &'a str) -> Option<Self> {
-        let (lasts, rest) = line.split_once('\t')?;
-        let (instance, rest) = rest.split_once('\t')?;
-        let (shows, rest) = rest.split_once('\t')?;
-        Some(Self { lasts, instance, shows_running: shows == "1", rest })
-    }
-}
-
 impl Recording {
     /// Whether a series of an instance, by the id that it was recorded under, counts.
-    fn counts(&self, line: &Line<'_>, instance: &ResourceId) -> bool {
+    fn counts(&self, lasts: &str, instance: &ResourceId) -> bool {
         match self.replaced.get(instance) {
             None => true,
-            Some(Replaced::Grid) => !line.lasts.contains(LASTS_UNLESS_GRID),
-            Some(Replaced::Everything) => line.lasts.contains(LASTS),
+            Some(Replaced::Grid) => !lasts.contains(LASTS_UNLESS_GRID),
+            Some(Replaced::Everything) => lasts.contains(LASTS),
         }
     }
 
@@ -157,19 +141,20 @@ impl Recording {
         file.seek(SeekFrom::Start(0))?;
         Ok(BufReader::new(GzDecoder::new(BufReader::new(file))).lines().filter_map(move |line| {
             let series = line.and_then(|line| {
-                let Some(line) = Line::of(&line) else { return Ok(None) };
-                let recorded = serde_json::from_str::<String>(line.instance)?;
+                let parts: Vec<&str> = line.splitn(4, '\t').collect();
+                let [lasts, instance, shows_running, rest] = parts[..] else { return Ok(None) };
+                let recorded = serde_json::from_str::<String>(instance)?;
                 let recorded = ResourceId::named(recorded);
-                if !self.counts(&line, &recorded) {
+                if !self.counts(lasts, &recorded) {
                     return Ok(None);
                 }
                 let id = name(recorded);
-                let belongs = inside.contains(&id) || beside.contains(&id) && line.shows_running;
+                let belongs = inside.contains(&id) || beside.contains(&id) && shows_running == "1";
                 if !belongs {
                     return Ok(None);
                 }
                 let instance = serde_json::to_string(id.as_str())?;
-                Ok(Some(RawValue::from_string(format!("{{\"instance\":{instance},{}", line.rest))?))
+                Ok(Some(RawValue::from_string(format!("{{\"instance\":{instance},{rest}"))?))
             });
             series.transpose()
         }))
