@@ -1,10 +1,10 @@
 //! Requests that were recorded, from a CSV file: when each arrived, and what work it was.
 
-use super::shared::csv_lines::{InvalidLine, RowsError, quoted, read_rows, some_rows};
+use super::shared::csv_lines::{
+    InvalidLine, RowsError, instant, parsed, quoted, read_rows, some_rows,
+};
 use crate::domain::{RecordedRequest, RecordedWork, plain_name};
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use std::path::Path;
 
 /// Requests that a recording may have.
@@ -48,11 +48,8 @@ impl Columns {
 
     fn work(&self, record: &csv::StringRecord) -> Result<RecordedWork, String> {
         let number = |place: usize| {
-            let cell = record.get(place).unwrap_or_default();
-            let value = cell.parse().ok();
-            value
-                .filter(|value: &f64| value.is_finite() && *value >= 0.0)
-                .ok_or_else(|| format!("{} is not a number of zero or more", quoted(cell)))
+            let is_valid = |value: &f64| value.is_finite() && *value >= 0.0;
+            parsed(record.get(place).unwrap_or_default(), is_valid, "a number of zero or more")
         };
         if let Some(place) = self.service {
             let seconds = number(place)?;
@@ -82,12 +79,7 @@ impl Moment {
         if let Ok(seconds) = cell.parse::<f64>() {
             return seconds.is_finite().then_some(Self::Seconds(seconds));
         }
-        if let Ok(at) = cell.parse() {
-            return Some(Self::At(at));
-        }
-        let local: DateTime = cell.parse().ok()?;
-        let zoned = local.to_zoned(TimeZone::UTC).ok()?;
-        Some(Self::At(zoned.timestamp()))
+        instant(cell).map(Self::At)
     }
 
     /// Seconds since another of the same kind.

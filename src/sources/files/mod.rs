@@ -42,6 +42,7 @@ pub use shared::csv_lines::RowsError;
 pub(super) use shared::invalid_json::at;
 pub use shared::invalid_json::{InvalidJson, InvalidValue};
 pub(super) use shared::plain_text::read_json_file;
+pub(super) use shared::typed_json::TextOrNumber;
 pub(super) use shared::write::write_once;
 pub use shared::write::{
     OwnFile, append_private, create_private, remove_temporary_files, try_writing, write_private,

@@ -1,8 +1,8 @@
 //! CSV files that planners read: the demand of a workload, and jobs to run.
 
 use super::shared::csv_lines::{
-    Cells, InvalidLine, RowsError, column, instant, none, not_after, not_an_instant, quoted,
-    read_rows, rows, some_rows,
+    Cells, InvalidLine, RowsError, column, instant, none, not_after, not_an_instant, parsed,
+    quoted, read_rows, rows, some_rows,
 };
 use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names};
 use jiff::Timestamp;
@@ -59,12 +59,9 @@ fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
             return Err(not_after(cell));
         }
         let cell = record.get(*gpus).unwrap_or_default();
-        let value = cell.parse().ok();
-        let value = value.filter(|gpus: &f64| (0.0..=f64::from(MOST_GPUS)).contains(gpus));
-        let value = value.ok_or_else(|| {
-            format!("{} is not a number of GPUs from 0 to {MOST_GPUS}", quoted(cell))
-        })?;
-        Ok((at, value))
+        let is_valid = |gpus: &f64| (0.0..=f64::from(MOST_GPUS)).contains(gpus);
+        let expected = format_args!("a number of GPUs from 0 to {MOST_GPUS}");
+        Ok((at, parsed(cell, is_valid, expected)?))
     })
 }
 
@@ -104,6 +101,10 @@ fn job_columns(header: &csv::StringRecord) -> Result<csv::StringRecord, String> 
     Ok(header)
 }
 
+fn is_within(number: &Decimal, most: u32) -> bool {
+    (Decimal::ZERO..=Decimal::from(most)).contains(number)
+}
+
 /// A record of jobs.
 struct Job<'a>(Cells<'a>);
 
@@ -128,28 +129,19 @@ impl Job<'_> {
     }
 
     fn gpus(&self) -> Result<u32, String> {
-        let cell = self.0.required("gpus")?;
-        let gpus = cell.parse::<u32>().ok();
-        gpus.filter(|gpus| (1..=MOST_GPUS).contains(gpus)).ok_or_else(|| {
-            format!("{} is not a number of GPUs from 1 to {MOST_GPUS}", quoted(cell))
-        })
+        let expected = format_args!("a number of GPUs from 1 to {MOST_GPUS}");
+        parsed(self.0.required("gpus")?, |gpus| (1..=MOST_GPUS).contains(gpus), expected)
     }
 
     fn hours(&self) -> Result<Decimal, String> {
-        let cell = self.0.required("hours")?;
-        let hours = cell.parse::<Decimal>().ok();
-        let most = Decimal::from(LONGEST_HOURS);
-        hours.filter(|hours| *hours > Decimal::ZERO && *hours <= most).ok_or_else(|| {
-            format!("{} is not hours above 0 and at most {LONGEST_HOURS}", quoted(cell))
-        })
+        let is_valid = |hours: &Decimal| !hours.is_zero() && is_within(hours, LONGEST_HOURS);
+        let expected = format_args!("hours above 0 and at most {LONGEST_HOURS}");
+        parsed(self.0.required("hours")?, is_valid, expected)
     }
 
     fn data_gb(&self) -> Result<Decimal, String> {
         let Some(cell) = self.0.get("data_gb") else { return Ok(Decimal::ZERO) };
-        let most = Decimal::from(MOST_GB);
-        let gb = cell.parse::<Decimal>().ok();
-        gb.filter(|gb| *gb >= Decimal::ZERO && *gb <= most)
-            .ok_or_else(|| format!("{} is not GB from 0 to {MOST_GB}", quoted(cell)))
+        parsed(cell, |gb| is_within(gb, MOST_GB), format_args!("GB from 0 to {MOST_GB}"))
     }
 
     fn flag(&self, column: &str) -> Result<bool, String> {

@@ -3,16 +3,15 @@
 
 use super::shared::bounded::{AtMost, read_json, read_written};
 use super::shared::csv_lines::{
-    InvalidLine, RowsError, column, instant, not_after, not_an_instant, parse_rows, quoted,
+    InvalidLine, RowsError, column, instant, not_after, not_an_instant, parse_rows, parsed, quoted,
     some_rows,
 };
 use super::shared::invalid_json::{InvalidJson, InvalidValue, at};
+use super::shared::typed_json::TextOrNumber;
 use crate::domain::{CountedRequests, shown};
 use jiff::Timestamp;
-use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -145,37 +144,6 @@ impl MomentWire {
 impl CountWire {
     fn of(requests: f64) -> Option<Self> {
         (0.0..=MOST_REQUESTS).contains(&requests).then_some(Self(requests))
-    }
-}
-
-/// A value as a text, or as a number.
-struct TextOrNumber<T> {
-    expected: &'static str,
-    of_text: fn(&str) -> Option<T>,
-    of_number: fn(f64) -> Option<T>,
-}
-
-impl<T> Visitor<'_> for TextOrNumber<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.expected)
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        (self.of_text)(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
-        (self.of_number)(number).ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
-        self.visit_f64(number as f64)
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
-        self.visit_f64(number as f64)
     }
 }
 
@@ -312,10 +280,8 @@ fn csv_rows(text: &str) -> Result<Vec<CountedRequests>, InvalidLine> {
             return Err(not_after(cell));
         }
         let cell = record.get(*requests).unwrap_or_default();
-        let count = cell.parse().ok().and_then(CountWire::of);
-        let CountWire(requests) = count.ok_or_else(|| {
-            format!("{} is not a number of requests from 0 to 10^15", quoted(cell))
-        })?;
+        let is_count = |count: &f64| CountWire::of(*count).is_some();
+        let requests = parsed(cell, is_count, "a number of requests from 0 to 10^15")?;
         Ok(CountedRequests { at_milliseconds, requests })
     })
 }

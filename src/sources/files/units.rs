@@ -2,7 +2,7 @@
 
 use crate::domain::{DatedUnits, WorkUnits, parse_duration};
 use crate::sources::files::shared::csv_lines::{
-    self, InvalidLine, RowsError, check_columns, read_rows,
+    self, Cells, InvalidLine, RowsError, check_columns, read_rows,
 };
 use crate::sources::files::shared::plain_text::{open, plain_text};
 use jiff::SignedDuration;
@@ -45,69 +45,51 @@ pub fn read_dated_units(path: &Path) -> Result<Vec<DatedUnits>, RowsError> {
 }
 
 fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
-    let columns = Columns { names: COLUMNS, needed: 3, most: MOST_ROWS };
-    rows(text, columns, |[name, unit, count, window]| {
-        let one = units([name, unit, count, window])?;
-        Ok(((one.name.clone(), one.unit.clone()), one))
+    rows(text, (COLUMNS, 3, MOST_ROWS), |cells| {
+        let units = units(cells)?;
+        Ok(((units.name.clone(), units.unit.clone()), units))
     })
 }
 
 fn parse_dated(text: &str) -> Result<Vec<DatedUnits>, InvalidLine> {
-    let columns = Columns { names: DATED_COLUMNS, needed: 4, most: MOST_DATED_ROWS };
-    rows(text, columns, |[name, unit, count, date]| {
+    rows(text, (DATED_COLUMNS, 4, MOST_DATED_ROWS), |cells| {
+        let date = cells.get("date").unwrap_or_default();
         let not_a_date = |_| format!("`{date}` is not a date such as 2026-11-30");
         let day: Date = date.parse().map_err(not_a_date)?;
-        let units = units([name, unit, count, ""])?;
+        let units = units(cells)?;
         Ok(((units.name.clone(), units.unit.clone(), day), DatedUnits { day, units }))
     })
 }
 
-/// What a file has.
-struct Columns {
-    names: [&'static str; 4],
-    /// How many of the first of these must be there.
-    needed: usize,
-    /// Rows.
-    most: usize,
-}
-
-/// The rows of a file, in its order. What reads one tells what no two of them share.
+/// The rows of a file, in its order, with so many of the first columns at least, and so many rows
+/// at most. What reads one tells what no two of them share.
 fn rows<T, K: Ord>(
     text: &str,
-    columns: Columns,
-    row: impl Fn([&str; 4]) -> Result<(K, T), String>,
+    (names, needed, most): ([&str; 4], usize, usize),
+    row: impl Fn(&Cells<'_>) -> Result<(K, T), String>,
 ) -> Result<Vec<T>, InvalidLine> {
     let mut seen = std::collections::BTreeSet::new();
-    csv_lines::rows(
-        text,
-        |header| places(header, &columns),
-        |places, record, _, above| {
-            let cells = places.map(|place| place.and_then(|place| record.get(place)).unwrap_or(""));
-            let (key, one) = row(cells)?;
-            if !seen.insert(key) {
-                let [name, unit, ..] = cells;
-                return Err(format!("{unit} of `{name}` is a duplicate"));
-            }
-            if above.len() == columns.most {
-                return Err(format!("more than {} rows", columns.most));
-            }
-            Ok(one)
-        },
-    )
-}
-
-/// Where each column is.
-fn places(header: &csv::StringRecord, columns: &Columns) -> Result<[Option<usize>; 4], String> {
-    check_columns(header, &columns.names, &columns.names[..columns.needed])?;
-    Ok(columns.names.map(|name| header.iter().position(|column| column == name)))
-}
-
-fn units([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
-    for (column, cell) in [("name", name), ("unit", unit)] {
-        if cell.is_empty() {
-            return Err(format!("`{column}` is empty"));
+    let columns = |header: &csv::StringRecord| {
+        check_columns(header, &names, &names[..needed])?;
+        Ok(header.clone())
+    };
+    csv_lines::rows(text, columns, |header, record, _, above| {
+        let cells = Cells { header, record };
+        let (key, value) = row(&cells)?;
+        if !seen.insert(key) {
+            let (name, unit) = (cells.required("name")?, cells.required("unit")?);
+            return Err(format!("{unit} of `{name}` is a duplicate"));
         }
-    }
+        if above.len() == most {
+            return Err(format!("more than {most} rows"));
+        }
+        Ok(value)
+    })
+}
+
+fn units(cells: &Cells<'_>) -> Result<WorkUnits, String> {
+    let (name, unit) = (cells.required("name")?, cells.required("unit")?);
+    let window = cells.get("window").unwrap_or_default();
     let length = (!window.is_empty()).then(|| parse_duration(window)).transpose()?;
     if length.is_some_and(|length| length > LONGEST_WINDOW) {
         return Err(format!("the window `{window}` is longer than a year"));
@@ -115,7 +97,7 @@ fn units([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
     Ok(WorkUnits {
         name: name.to_owned(),
         unit: unit.to_owned(),
-        count: unit_count(count)?,
+        count: unit_count(cells.get("count").unwrap_or_default())?,
         window: length,
     })
 }

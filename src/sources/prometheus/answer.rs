@@ -1,5 +1,6 @@
 //! What servers answer, read from JSON straight into rows.
 
+use crate::sources::files::TextOrNumber;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -190,34 +191,13 @@ struct Figure(f64);
 
 impl<'de> Deserialize<'de> for Figure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FigureVisitor).map(Self)
-    }
-}
-
-struct FigureVisitor;
-
-impl Visitor<'_> for FigureVisitor {
-    type Value = f64;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number as text")
-    }
-
-    // `NaN`, `+Inf` and `1e-05` are numbers for Rust as they are for Go.
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<f64, E> {
-        text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<f64, E> {
-        Ok(value)
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<f64, E> {
-        Ok(value as f64)
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<f64, E> {
-        Ok(value as f64)
+        let number = TextOrNumber {
+            expected: "a number as text",
+            // `NaN`, `+Inf` and `1e-05` are numbers for Rust as they are for Go.
+            of_text: |text| text.parse().ok(),
+            of_number: Some,
+        };
+        deserializer.deserialize_any(number).map(Self)
     }
 }
 
@@ -227,31 +207,46 @@ struct Points(Vec<(Timestamp, f64)>);
 
 impl<'de> Deserialize<'de> for Points {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(PointsVisitor).map(Self)
-    }
-}
-
-struct PointsVisitor;
-
-impl<'de> Visitor<'de> for PointsVisitor {
-    type Value = Vec<(Timestamp, f64)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of points")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut points: Self::Value = Vec::new();
-        while let Some(Point(instant, value)) = list.next_element()? {
-            if points.len() == MOST_POINTS {
-                return Err(de::Error::custom(TOO_MANY_POINTS));
-            }
+        let mut points = Vec::new();
+        let take = |Point(instant, value)| {
             points.push((instant, value));
-        }
+            if points.len() > MOST_POINTS { Err(TOO_MANY_POINTS) } else { Ok(()) }
+        };
+        deserializer.deserialize_seq(Each {
+            expecting: "a list of points",
+            take,
+            of: PhantomData,
+        })?;
         if !points.is_sorted_by_key(|(instant, _)| *instant) {
             points.sort_by_key(|(instant, _)| *instant);
         }
-        Ok(points)
+        Ok(Self(points))
+    }
+}
+
+/// A list whose values are taken one by one, until one is refused.
+struct Each<T, F> {
+    expecting: &'static str,
+    take: F,
+    of: PhantomData<T>,
+}
+
+impl<'de, T, F> Visitor<'de> for Each<T, F>
+where
+    T: Deserialize<'de>,
+    F: FnMut(T) -> Result<(), &'static str>,
+{
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expecting)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(value) = list.next_element()? {
+            (self.take)(value).map_err(de::Error::custom)?;
+        }
+        Ok(())
     }
 }
 
@@ -318,35 +313,24 @@ struct Many<T>(Vec<T>);
 
 impl<'de, T: Deserialize<'de> + Heavy> Deserialize<'de> for Many<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let visitor = ManyVisitor { most_bytes: MOST_BYTES, of: PhantomData };
-        deserializer.deserialize_seq(visitor).map(Self)
+        many(deserializer, MOST_BYTES).map(Self)
     }
 }
 
-struct ManyVisitor<T> {
-    most_bytes: usize,
-    of: PhantomData<T>,
-}
-
-impl<'de, T: Deserialize<'de> + Heavy> Visitor<'de> for ManyVisitor<T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of series")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
-        let mut series = Vec::new();
-        let mut bytes = 0_usize;
-        while let Some(one) = list.next_element::<T>()? {
-            bytes = bytes.saturating_add(one.bytes());
-            if series.len() == MOST_SERIES || bytes > self.most_bytes {
-                return Err(de::Error::custom(TOO_MANY_SERIES));
-            }
-            series.push(one);
-        }
-        Ok(series)
-    }
+fn many<'de, D, T>(deserializer: D, most_bytes: usize) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Heavy,
+{
+    let (mut series, mut bytes) = (Vec::new(), 0_usize);
+    let take = |row: T| {
+        bytes = bytes.saturating_add(row.bytes());
+        series.push(row);
+        let is_within = series.len() <= MOST_SERIES && bytes <= most_bytes;
+        if is_within { Ok(()) } else { Err(TOO_MANY_SERIES) }
+    };
+    deserializer.deserialize_seq(Each { expecting: "a list of series", take, of: PhantomData })?;
+    Ok(series)
 }
 
 /// The beginning of a list of texts, however long it is.

@@ -165,9 +165,8 @@ fn the_points_of_a_series_have_an_end() {
 #[test]
 fn the_series_of_an_answer_take_a_bounded_amount_of_memory() {
     let read = |text: &str, most_bytes: usize| {
-        let visitor = ManyVisitor::<MatrixRow> { most_bytes, of: PhantomData };
         let mut json = serde_json::Deserializer::from_str(text);
-        let rows = (&mut json).deserialize_seq(visitor);
+        let rows = many::<_, MatrixRow>(&mut json, most_bytes);
         rows.map(|rows| rows.len()).map_err(|error| error.to_string())
     };
     // A label of three bytes beside its 96, and two points of 24.

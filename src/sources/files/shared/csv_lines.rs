@@ -6,8 +6,10 @@ use crate::domain::{plain_name, shown};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Why a file of rows could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -133,6 +135,19 @@ pub(in crate::sources::files) fn quoted(cell: &str) -> String {
         shown.push('…');
     }
     format!("`{shown}`")
+}
+
+/// The value of a cell, of those that are valid.
+///
+/// # Errors
+/// When the cell is not what is expected.
+pub(in crate::sources::files) fn parsed<T: FromStr>(
+    cell: &str,
+    is_valid: impl FnOnce(&T) -> bool,
+    expected: impl fmt::Display,
+) -> Result<T, String> {
+    let value = cell.parse().ok().filter(is_valid);
+    value.ok_or_else(|| format!("{} is not {expected}", quoted(cell)))
 }
 
 /// Lines of a text by its records, in their order: each is counted from the one before it.

@@ -288,6 +288,38 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Typed<'_, A> {
     }
 }
 
+/// A value as a text, or as a number.
+pub(in crate::sources) struct TextOrNumber<T> {
+    /// What it is, for messages.
+    pub expected: &'static str,
+    pub of_text: fn(&str) -> Option<T>,
+    pub of_number: fn(f64) -> Option<T>,
+}
+
+impl<T> Visitor<'_> for TextOrNumber<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.of_text)(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        (self.of_number)(number).ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        self.visit_f64(number as f64)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        self.visit_f64(number as f64)
+    }
+}
+
 /// For `deserialize_with`: reads what serde has buffered, as in a tagged enum.
 ///
 /// # Errors
