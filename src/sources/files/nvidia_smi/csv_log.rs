@@ -6,7 +6,6 @@ use super::csv_rows::{Event, Layout, Row, Rows};
 use super::samples::{Roster, Survey, clock, clock_gaps, facts, sample};
 use super::time::{LogClock, LogTime, Repeats};
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, RunFacts, Sample};
-use crate::sources::files::shared::same_fields;
 use jiff::SignedDuration;
 
 /// How a row finds its GPU.
@@ -108,12 +107,53 @@ impl CsvLog {
         let layout = Layout::of(&input, options)?;
         let has_time = has(&layout.columns, Field::Time);
         if !has_time && options.interval.is_none() {
-            return Err(SamplesError::NoTimes { path: input.path().to_owned() });
+            return Err(SamplesError::no_times(input.path()));
         }
-        let scan = Scan::of(&input, &layout, options)?;
-        let rows = Rows::of(&input, &layout)?;
-        Ok(same_fields!(scan => CsvLog {
-            facts, roster, order, turns;
+        let mut rows = Rows::of(&input, &layout)?;
+        // What a first reading of the whole log finds.
+        let mut named = Roster::default();
+        let mut survey = Survey::default();
+        let mut survey_clock = clock(options);
+        let mut first: Option<Box<Row>> = None;
+        let (mut hostname, mut driver_version) = (None, None);
+        while let Some(event) = rows.next_event()? {
+            let Event::Row(row) = event else {
+                survey.add_header();
+                continue;
+            };
+            let gpu = &row.entry.gpu;
+            if gpu.has_key() {
+                named
+                    .add(gpu)
+                    .map_err(|message| SamplesError::line(input.path(), row.line, message))?;
+            }
+            let time = row.time.map(|time| survey_clock.at(Some(time)).1);
+            survey.add(time, gpu.name.as_deref(), row.count);
+            hostname = hostname.or_else(|| row.hostname.clone());
+            driver_version = driver_version.or_else(|| row.driver_version.clone());
+            first.get_or_insert(row);
+        }
+        let Some(first) = first else {
+            if let Some((line, message)) = rows.tally.bad_time {
+                return Err(SamplesError::time(input.path(), line, &message));
+            }
+            let says = rows.tally.first_junk.as_ref().map(|(_, text)| text.as_str());
+            return Err(SamplesError::empty(input.path(), says));
+        };
+        let mut turns = Vec::new();
+        let (roster, order) = if named.len() > 0 {
+            let came = named.clone();
+            named.sort();
+            turns = named.places_in(&came);
+            let pause = survey.pause_after(named.len());
+            (named, Order::Named { pause })
+        } else {
+            let (rows, pause) = survey.rows_per_sample();
+            (unnamed(&input, &layout, rows)?, Order::Counted { rows, pause })
+        };
+        let hostname = hostname.filter(|_| !roster.has_several_hosts());
+        let facts = facts(clock(options).at(first.time).1, hostname, driver_version, &roster);
+        Ok(Self {
             reported: Vec::new(),
             held: None,
             clock: clock(options),
@@ -122,10 +162,14 @@ impl CsvLog {
             is_again: false,
             has_samples: false,
             options: options.clone(),
-            rows,
+            rows: Rows::of(&input, &layout)?,
+            facts,
+            roster,
+            order,
+            turns,
             layout,
             input,
-        }))
+        })
     }
 
     /// The GPU of a row; `None` when it can be of none.
@@ -229,11 +273,7 @@ impl CsvLog {
     fn ended(&self) -> Result<Option<Sample>, SamplesError> {
         let conflicts = self.rows.tally.conflicts;
         match conflicts.first_line.filter(|_| !self.has_samples) {
-            Some(line) => Err(SamplesError::Conflict {
-                path: self.input.path().to_owned(),
-                line,
-                rows: conflicts.rows,
-            }),
+            Some(line) => Err(SamplesError::conflict(self.input.path(), line, conflicts.rows)),
             None => Ok(None),
         }
     }
@@ -368,65 +408,6 @@ impl CsvLog {
             add(GapSubject::Timestamp, Cause::of(CauseKind::TimestampMissing, []));
         }
         gaps
-    }
-}
-
-/// What a first reading of the whole log finds.
-struct Scan {
-    facts: RunFacts,
-    roster: Roster,
-    order: Order,
-    turns: Vec<usize>,
-}
-
-impl Scan {
-    fn of(input: &Input, layout: &Layout, options: &ReadOptions) -> Result<Self, SamplesError> {
-        let mut rows = Rows::of(input, layout)?;
-        let mut named = Roster::default();
-        let mut survey = Survey::default();
-        let mut survey_clock = clock(options);
-        let mut first: Option<Box<Row>> = None;
-        let (mut hostname, mut driver_version) = (None, None);
-        while let Some(event) = rows.next_event()? {
-            let Event::Row(row) = event else {
-                survey.add_header();
-                continue;
-            };
-            let gpu = &row.entry.gpu;
-            if gpu.has_key() {
-                named
-                    .add(gpu)
-                    .map_err(|message| SamplesError::line(input.path(), row.line, message))?;
-            }
-            let time = row.time.map(|time| survey_clock.at(Some(time)).1);
-            survey.add(time, gpu.name.as_deref(), row.count);
-            hostname = hostname.or_else(|| row.hostname.clone());
-            driver_version = driver_version.or_else(|| row.driver_version.clone());
-            first.get_or_insert(row);
-        }
-        let Some(first) = first else {
-            if let Some((line, message)) = rows.tally.bad_time {
-                return Err(SamplesError::Time { path: input.path().to_owned(), line, message });
-            }
-            return Err(SamplesError::Empty {
-                path: input.path().to_owned(),
-                says: rows.tally.first_junk.map(|(_, text)| text),
-            });
-        };
-        let mut turns = Vec::new();
-        let (roster, order) = if named.len() > 0 {
-            let came = named.clone();
-            named.sort();
-            turns = named.places_in(&came);
-            let pause = survey.pause_after(named.len());
-            (named, Order::Named { pause })
-        } else {
-            let (rows, pause) = survey.rows_per_sample();
-            (unnamed(input, layout, rows)?, Order::Counted { rows, pause })
-        };
-        let hostname = hostname.filter(|_| !roster.has_several_hosts());
-        let facts = facts(clock(options).at(first.time).1, hostname, driver_version, &roster);
-        Ok(Self { facts, roster, order, turns })
     }
 }
 

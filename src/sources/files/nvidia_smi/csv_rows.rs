@@ -65,10 +65,7 @@ impl Layout {
             let columns = header(&cells);
             let tells = columns.iter().flatten().any(is_reading);
             if is_of_processes(&cells) && !tells {
-                return Err(SamplesError::Unknown {
-                    path: input.path().to_owned(),
-                    says: Some(quoted(&line.text)),
-                });
+                return Err(SamplesError::unknown(input.path(), Some(&quoted(&line.text))));
             }
             if let Some(columns) = columns {
                 return Self::checked(input, line.number, None, columns, None);
@@ -82,7 +79,7 @@ impl Layout {
                 _ => {}
             }
         }
-        let path = input.path().to_owned();
+        let path = input.path();
         match (guessed, refused) {
             (Some((line, columns)), refused)
                 if refused.as_ref().is_none_or(|(other, _)| *other > line) =>
@@ -90,8 +87,8 @@ impl Layout {
                 let reported = reported(&columns);
                 Self::checked(input, line, Some(columns.clone()), columns, Some(reported))
             }
-            (_, Some((line, message))) => Err(SamplesError::Columns { path, line, message }),
-            _ => Err(SamplesError::Unknown { path, says: first }),
+            (_, Some((line, message))) => Err(SamplesError::columns(path, line, &message)),
+            _ => Err(SamplesError::unknown(path, first.as_deref())),
         }
     }
 
@@ -116,12 +113,8 @@ impl Layout {
         if let Some((line, cells)) = first
             && others > fitting
         {
-            let names = names.len();
-            return Err(SamplesError::Columns {
-                path: input.path().to_owned(),
-                line,
-                message: format!("--read-columns has {names}, and this line {cells}"),
-            });
+            let message = format!("--read-columns has {}, and this line {cells}", names.len());
+            return Err(SamplesError::columns(input.path(), line, &message));
         }
         let columns: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
         let layout = Self::checked(input, 1, Some(columns.clone()), columns, None)?;

@@ -41,10 +41,8 @@ impl XmlLog {
             first.get_or_insert(sample.time);
         }
         let (Some(first), 1..) = (first, roster.len()) else {
-            return Err(SamplesError::Empty {
-                path: input.path().to_owned(),
-                says: documents.tally.first_junk.map(|(_, text)| text),
-            });
+            let says = documents.tally.first_junk.as_ref().map(|(_, text)| text.as_str());
+            return Err(SamplesError::empty(input.path(), says));
         };
         roster.sort();
         let facts = facts(clock(options).at(first).1, None, driver_version, &roster);

@@ -2,8 +2,9 @@
 
 use super::wire::SAMPLES_VERSION;
 use crate::domain::{safe, shown};
+use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 macro_rules! log_columns {
     () => {
@@ -20,127 +21,103 @@ const MOST_QUOTED: usize = 80;
 #[cfg(test)]
 pub(in crate::sources::files) const LOG_COLUMNS: &str = log_columns!();
 
+/// What went wrong, and what may help.
 #[derive(Debug, thiserror::Error)]
-pub enum SamplesError {
-    /// The file could not be opened or read.
-    #[error("cannot read the samples {}", shown(path))]
-    Io { path: PathBuf, source: io::Error },
-    /// A line is not as it must be.
-    #[error("{}:{line}: {message}", shown(path))]
-    Line {
-        path: PathBuf,
-        /// The line, counted from one.
-        line: u64,
-        /// What was found, and what was expected.
-        message: String,
-    },
-    #[error(
-        "{} has samples version {found}; this program reads version {SAMPLES_VERSION}",
-        shown(path)
-    )]
-    Newer {
-        path: PathBuf,
-        /// The version it has.
-        found: String,
-    },
-    /// It is not a log of a known kind.
-    #[error(
-        "{} is neither a file of samples nor a log of nvidia-smi{}",
-        shown(path),
-        begins(says.as_deref())
-    )]
-    Unknown {
-        path: PathBuf,
-        /// Its first line, cut and safe to show; absent when it is empty.
-        says: Option<String>,
-    },
-    /// The columns of a log are not known.
-    #[error("{}:{line}: the columns have no names: {message}", shown(path))]
-    Columns {
-        path: PathBuf,
-        /// The first line of values, counted from one.
-        line: u64,
-        /// What cannot be told.
-        message: String,
-    },
-    /// No row says alone what its GPU did at its time.
-    #[error(
-        "{}:{line}: {rows} rows have the same time and GPU as another row, and no column tells \
-         them apart",
-        shown(path)
-    )]
-    Conflict {
-        path: PathBuf,
-        /// The first such line, counted from one.
-        line: u64,
-        rows: u64,
-    },
-    /// A log that does not say when its rows were written.
-    #[error(
-        "{} has no column `timestamp`, so how far its rows are apart is not known",
-        shown(path)
-    )]
-    NoTimes { path: PathBuf },
-    /// No row has a time that can be read.
-    #[error("{}:{line}: {message}", shown(path))]
-    Time {
-        path: PathBuf,
-        /// The first such line, counted from one.
-        line: u64,
-        /// The time, and what is wrong with it.
-        message: String,
-    },
-    /// There is not one sample of a GPU in it.
-    #[error("{} holds no samples{}", shown(path), begins(says.as_deref()))]
-    Empty {
-        path: PathBuf,
-        /// What it holds instead, cut and safe to show.
-        says: Option<String>,
-    },
+#[error("{says}")]
+pub struct SamplesError {
+    says: String,
+    hint: &'static str,
+    source: Option<io::Error>,
 }
+
+const WRITE_ONE: &str = concat!(
+    "write one with `gpucost profile --samples FILE.jsonl` or with `nvidia-smi --query-gpu=",
+    log_columns!(),
+    " --format=csv -l 1`"
+);
 
 impl SamplesError {
     pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Io { .. } => "check the name and that you may read the file",
-            Self::Line { .. } => {
-                "fix or remove the line; sample files are read one by one, not concatenated"
-            }
-            Self::Newer { .. } => "read it with a gpucost that is as new as the one that wrote it",
-            Self::Unknown { .. } | Self::Empty { .. } => {
-                concat!(
-                    "write one with `gpucost profile --samples FILE.jsonl` or with `nvidia-smi ",
-                    "--query-gpu=",
-                    log_columns!(),
-                    " --format=csv -l 1`"
-                )
-            }
-            Self::Time { .. } => {
-                "write times as nvidia-smi does (2026/01/03 15:36:53.507), as RFC 3339 or as \
-                 seconds since 1970; name the zone by its offset, or leave it out and give it \
-                 with --read-zone"
-            }
-            Self::Columns { .. } => {
-                "pass every column of the log in its order with --read-columns, as given to --query-gpu"
-            }
-            Self::Conflict { .. } => {
-                "read the log of each host separately, or also query `index` and `uuid`, so \
-                 that every row identifies its GPU"
-            }
-            Self::NoTimes { .. } => "say how far the rows are apart with --interval",
+        self.hint
+    }
+
+    /// `says` follows the path.
+    fn of(path: &Path, says: impl fmt::Display, hint: &'static str) -> Self {
+        Self { says: format!("{}{says}", shown(path)), hint, source: None }
+    }
+
+    /// The file could not be opened or read.
+    pub(in crate::sources::files) fn io(path: &Path, source: io::Error) -> Self {
+        Self {
+            says: format!("cannot read the samples {}", shown(path)),
+            hint: "check the name and that you may read the file",
+            source: Some(source),
         }
     }
 
-    pub(in crate::sources::files) fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
-    }
-
+    /// A line, counted from one, is not as it must be: what was found, and what was expected.
     pub(in crate::sources::files) fn line(
         path: &Path,
         line: u64,
-        message: impl Into<String>,
+        message: impl fmt::Display,
     ) -> Self {
-        Self::Line { path: path.to_owned(), line, message: message.into() }
+        let hint = "fix or remove the line; sample files are read one by one, not concatenated";
+        Self::of(path, format_args!(":{line}: {message}"), hint)
+    }
+
+    /// It has a version that is not read.
+    pub(super) fn newer(path: &Path, version: &str) -> Self {
+        let says = format!(
+            " has samples version {}; this program reads version {SAMPLES_VERSION}",
+            safe(version)
+        );
+        Self::of(path, says, "read it with a gpucost that is as new as the one that wrote it")
+    }
+
+    /// It is not a log of a known kind. `says` is its first line, cut and safe to show; absent
+    /// when it is empty.
+    pub(in crate::sources::files) fn unknown(path: &Path, says: Option<&str>) -> Self {
+        let begins = begins(says);
+        let says = format!(" is neither a file of samples nor a log of nvidia-smi{begins}");
+        Self::of(path, says, WRITE_ONE)
+    }
+
+    /// There is not one sample of a GPU in it. `says` is what it holds instead, cut and safe to
+    /// show.
+    pub(in crate::sources::files) fn empty(path: &Path, says: Option<&str>) -> Self {
+        Self::of(path, format_args!(" holds no samples{}", begins(says)), WRITE_ONE)
+    }
+
+    /// The columns of a log are not known: the first line of values, and what cannot be told.
+    pub(in crate::sources::files) fn columns(path: &Path, line: u64, message: &str) -> Self {
+        let says = format!(":{line}: the columns have no names: {message}");
+        let hint = "pass every column of the log in its order with --read-columns, as given to --query-gpu";
+        Self::of(path, says, hint)
+    }
+
+    /// No row says alone what its GPU did at its time; the first such line, and all such rows.
+    pub(in crate::sources::files) fn conflict(path: &Path, line: u64, rows: u64) -> Self {
+        let says = format!(
+            ":{line}: {rows} rows have the same time and GPU as another row, and no column tells \
+             them apart"
+        );
+        let hint = "read the log of each host separately, or also query `index` and `uuid`, so \
+                    that every row identifies its GPU";
+        Self::of(path, says, hint)
+    }
+
+    /// A log that does not say when its rows were written.
+    pub(in crate::sources::files) fn no_times(path: &Path) -> Self {
+        let says = " has no column `timestamp`, so how far its rows are apart is not known";
+        Self::of(path, says, "say how far the rows are apart with --interval")
+    }
+
+    /// No row has a time that can be read: the first such line, and what is wrong with its time.
+    pub(in crate::sources::files) fn time(path: &Path, line: u64, message: &str) -> Self {
+        let hint = "write times as nvidia-smi does (2026/01/03 15:36:53.507), as RFC 3339 or as \
+                    seconds since 1970; name the zone by its offset, or leave it out and give it \
+                    with --read-zone";
+        Self::of(path, format_args!(":{line}: {message}"), hint)
     }
 }
 

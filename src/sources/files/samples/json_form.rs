@@ -57,9 +57,7 @@ impl JsonLog {
             match lines.next_line()? {
                 Some(line) if line.text.trim().is_empty() => {}
                 Some(line) => break (header(&path, &line)?, line),
-                None => {
-                    return Err(SamplesError::Unknown { path: path.clone(), says: None });
-                }
+                None => return Err(SamplesError::unknown(&path, None)),
             }
         };
         if facts.gpus.is_empty() {
@@ -68,7 +66,7 @@ impl JsonLog {
         Ok(Self { path, lines, facts, end: None, last_at_seconds: 0.0, torn_line: None })
     }
 
-    fn invalid(&self, line: &Line, message: impl Into<String>) -> SamplesError {
+    fn invalid(&self, line: &Line, message: impl std::fmt::Display) -> SamplesError {
         SamplesError::line(&self.path, line.number, message)
     }
 
@@ -123,10 +121,7 @@ fn header(path: &Path, line: &Line) -> Result<RunFacts, SamplesError> {
     if let Ok(version) = serde_json::from_str::<VersionWire>(&line.text)
         && version.samples_version != SAMPLES_VERSION
     {
-        return Err(SamplesError::Newer {
-            path: path.to_owned(),
-            found: crate::domain::safe(&version.samples_version),
-        });
+        return Err(SamplesError::newer(path, &version.samples_version));
     }
     serde_json::from_str::<HeaderWire>(&line.text)
         .map_err(|error| format!("invalid header: {error}"))

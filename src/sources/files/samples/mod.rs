@@ -176,10 +176,8 @@ fn kind(input: &Input) -> Result<Kind, SamplesError> {
             return Ok(Kind::SmiXml);
         }
     }
-    let unknown = |says| SamplesError::Unknown { path: input.path().to_owned(), says };
     match first {
-        None => Err(unknown(None)),
-        Some(says) if says.starts_with(['{', '<']) => Err(unknown(Some(says))),
-        Some(_) => Ok(Kind::SmiCsv),
+        Some(says) if !says.starts_with(['{', '<']) => Ok(Kind::SmiCsv),
+        says => Err(SamplesError::unknown(input.path(), says.as_deref())),
     }
 }

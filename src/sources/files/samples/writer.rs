@@ -11,15 +11,10 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct SampleWriter {
     file: OwnFile,
-    form: Form,
+    /// What is in every row of a CSV; absent for JSON lines.
+    rows: Option<csv_form::Rows>,
     /// What the file begins with, until it is written.
     start: String,
-}
-
-#[derive(Debug)]
-enum Form {
-    JsonLines,
-    Csv(csv_form::Rows),
 }
 
 impl SampleWriter {
@@ -31,9 +26,9 @@ impl SampleWriter {
     /// another process writes to it ([`io::ErrorKind::ResourceBusy`]), it holds
     /// something ([`io::ErrorKind::AlreadyExists`]), or it cannot be opened.
     pub fn create(path: &Path, facts: &RunFacts) -> io::Result<Self> {
-        let form = match SampleFormat::of(path) {
-            Some(SampleFormat::JsonLines) => Form::JsonLines,
-            Some(SampleFormat::Csv) => Form::Csv(csv_form::Rows::of(facts)),
+        let (rows, start) = match SampleFormat::of(path) {
+            Some(SampleFormat::JsonLines) => (None, json_form::header_line(facts)?),
+            Some(SampleFormat::Csv) => (Some(csv_form::Rows::of(facts)), csv_form::header_line()),
             None => {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidInput,
@@ -41,12 +36,7 @@ impl SampleWriter {
                 ));
             }
         };
-        let start = match &form {
-            Form::JsonLines => json_form::header_line(facts)?,
-            Form::Csv(_) => csv_form::header_line(),
-        };
-        let file = OwnFile::open(path)?;
-        Ok(Self { file, form, start })
+        Ok(Self { file: OwnFile::open(path)?, rows, start })
     }
 
     /// Writes one sample.
@@ -55,9 +45,9 @@ impl SampleWriter {
     /// When it cannot be written, as on a full disk. Part of it may then be in
     /// the file, so the writer is of no more use; reading tolerates that end.
     pub fn write(&mut self, sample: &Sample) -> io::Result<()> {
-        let text = match &self.form {
-            Form::JsonLines => json_form::sample_line(sample)?,
-            Form::Csv(rows) => rows.of_sample(sample)?,
+        let text = match &self.rows {
+            None => json_form::sample_line(sample)?,
+            Some(rows) => rows.of_sample(sample)?,
         };
         self.put(&text)
     }
@@ -72,10 +62,7 @@ impl SampleWriter {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(mut self, end: &RunEnd) -> io::Result<()> {
-        let line = match self.form {
-            Form::JsonLines => json_form::end_line(end)?,
-            Form::Csv(_) => String::new(),
-        };
+        let line = if self.rows.is_none() { json_form::end_line(end)? } else { String::new() };
         self.put(&line)
     }
 }

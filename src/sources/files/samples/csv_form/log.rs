@@ -143,8 +143,7 @@ fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFact
         }
         facts.gpus.push(identity);
     }
-    kept.map(|(_, facts)| facts)
-        .ok_or_else(|| SamplesError::Empty { path: path.to_owned(), says: None })
+    kept.map(|(_, facts)| facts).ok_or_else(|| SamplesError::empty(path, None))
 }
 
 impl Log for CsvLog {
