@@ -55,38 +55,23 @@ fn field(name: &str) -> Field {
             _ => Field::Unused,
         };
     }
-    let figure = match name {
-        "timestamp" => return Field::Time,
-        "index" => return Field::Index,
-        "uuid" | "gpu_uuid" => return Field::Uuid,
-        "pci.bus_id" | "gpu_bus_id" => return Field::BusId,
-        "serial" | "gpu_serial" => return Field::Serial,
-        "name" | "gpu_name" => return Field::Name,
-        "driver_version" => return Field::DriverVersion,
-        "hostname" => return Field::Hostname,
-        "count" => return Field::Count,
-        "mig.mode.current" => return Field::MigMode,
-        "utilization.gpu" => Figure::Utilization,
-        "utilization.memory" => Figure::MemoryUtilization,
-        "utilization.encoder" => Figure::Encoder,
-        "utilization.decoder" => Figure::Decoder,
-        "memory.used" => Figure::VramUsed,
-        "memory.total" => Figure::VramTotal,
-        "power.draw" => Figure::PowerDraw,
-        "power.draw.average" | "gpu.power.draw.average" => Figure::PowerDrawAverage,
-        "power.draw.instant" | "gpu.power.draw.instant" => Figure::PowerDrawInstant,
-        "power.limit" | "gpu.power.requested_limit" => Figure::PowerLimit,
-        "enforced.power.limit" | "gpu.power.current_limit" => Figure::EnforcedPowerLimit,
-        "power.default_limit" | "gpu.power.default_limit" => Figure::DefaultPowerLimit,
-        "temperature.gpu" => Figure::Temperature,
-        "clocks.current.sm" | "clocks.sm" => Figure::SmClock,
-        "clocks.current.memory" | "clocks.mem" => Figure::MemoryClock,
-        "pcie.link.gen.max" => Figure::MaxLinkGeneration,
-        "pcie.link.width.max" => Figure::MaxLinkWidth,
-        name if UNUSED.iter().any(|start| name.starts_with(start)) => return Field::Unused,
-        _ => return Field::Unknown,
-    };
-    Field::Figure(figure)
+    if let Some(figure) = Figure::of_column(name) {
+        return Field::Figure(figure);
+    }
+    match name {
+        "timestamp" => Field::Time,
+        "index" => Field::Index,
+        "uuid" | "gpu_uuid" => Field::Uuid,
+        "pci.bus_id" | "gpu_bus_id" => Field::BusId,
+        "serial" | "gpu_serial" => Field::Serial,
+        "name" | "gpu_name" => Field::Name,
+        "driver_version" => Field::DriverVersion,
+        "hostname" => Field::Hostname,
+        "count" => Field::Count,
+        "mig.mode.current" => Field::MigMode,
+        name if UNUSED.iter().any(|start| name.starts_with(start)) => Field::Unused,
+        _ => Field::Unknown,
+    }
 }
 
 impl Column {

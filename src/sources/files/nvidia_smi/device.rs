@@ -11,34 +11,6 @@ use std::str::FromStr;
 /// Elements that make one document; the largest hosts have some ten thousand.
 const MOST_NODES: u32 = 4_000_000;
 
-/// Where the figures stand, below a GPU. The first of several that has one
-/// counts: newer drivers renamed some.
-const FIGURES: &[(&[&str], Figure)] = &[
-    (&["utilization", "gpu_util"], Figure::Utilization),
-    (&["utilization", "memory_util"], Figure::MemoryUtilization),
-    (&["utilization", "encoder_util"], Figure::Encoder),
-    (&["utilization", "decoder_util"], Figure::Decoder),
-    (&["fb_memory_usage", "used"], Figure::VramUsed),
-    (&["fb_memory_usage", "total"], Figure::VramTotal),
-    (&["temperature", "gpu_temp"], Figure::Temperature),
-    (&["clocks", "sm_clock"], Figure::SmClock),
-    (&["clocks", "mem_clock"], Figure::MemoryClock),
-    (&["pci", "tx_util"], Figure::PcieSent),
-    (&["pci", "rx_util"], Figure::PcieReceived),
-    (&["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"], Figure::MaxLinkGeneration),
-    (&["pci", "pci_gpu_link_info", "link_widths", "max_link_width"], Figure::MaxLinkWidth),
-];
-const POWER: &[(&str, Figure)] = &[
-    ("power_draw", Figure::PowerDraw),
-    ("average_power_draw", Figure::PowerDrawAverage),
-    ("instant_power_draw", Figure::PowerDrawInstant),
-    ("enforced_power_limit", Figure::EnforcedPowerLimit),
-    ("current_power_limit", Figure::EnforcedPowerLimit),
-    ("power_limit", Figure::PowerLimit),
-    ("requested_power_limit", Figure::PowerLimit),
-    ("default_power_limit", Figure::DefaultPowerLimit),
-];
-
 /// One sample of all GPUs.
 pub(super) struct MeterReading {
     pub time: Option<LogTime>,
@@ -152,9 +124,9 @@ fn figures(node: Node<'_, '_>) -> Figures {
     let mut figures = figures_of_slice(node);
     // The module of a superchip has its own, which is not the GPU's.
     for group in ["gpu_power_readings", "power_readings"] {
-        for (name, figure) in POWER {
-            if let Some(text) = text_of(node, &[group, name]) {
-                figures.put(*figure, "", text);
+        for (path, figure) in Figure::elements(true) {
+            if let Some(text) = text_of(node, &[&[group][..], path].concat()) {
+                figures.put(figure, "", text);
             }
         }
     }
@@ -175,9 +147,9 @@ fn figures(node: Node<'_, '_>) -> Figures {
 
 fn figures_of_slice(node: Node<'_, '_>) -> Figures {
     let mut figures = Figures::default();
-    for (path, figure) in FIGURES {
+    for (path, figure) in Figure::elements(false) {
         if let Some(text) = text_of(node, path) {
-            figures.put(*figure, "", text);
+            figures.put(figure, "", text);
         }
     }
     figures

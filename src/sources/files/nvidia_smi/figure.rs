@@ -27,7 +27,46 @@ pub(super) enum Figure {
     MaxLinkWidth,
 }
 
-const FIGURES: usize = Figure::MaxLinkWidth as usize + 1;
+/// A figure, what it measures, its columns in a CSV, and its elements in a document, of which the
+/// first that has one counts: newer drivers renamed some. Those of power are below another
+/// element, and the rest below the GPU.
+type Row = (Figure, Dimension, &'static [&'static str], &'static [&'static [&'static str]]);
+
+#[rustfmt::skip]
+const FIGURES: [Row; 19] = {
+    use Dimension::{BytesPerSecond, Celsius, Count, Megahertz, Mib, Percent, Watts};
+    [
+        (Figure::Utilization, Percent, &["utilization.gpu"], &[&["utilization", "gpu_util"]]),
+        (Figure::MemoryUtilization, Percent, &["utilization.memory"],
+            &[&["utilization", "memory_util"]]),
+        (Figure::Encoder, Percent, &["utilization.encoder"], &[&["utilization", "encoder_util"]]),
+        (Figure::Decoder, Percent, &["utilization.decoder"], &[&["utilization", "decoder_util"]]),
+        (Figure::VramUsed, Mib, &["memory.used"], &[&["fb_memory_usage", "used"]]),
+        (Figure::VramTotal, Mib, &["memory.total"], &[&["fb_memory_usage", "total"]]),
+        (Figure::PowerDraw, Watts, &["power.draw"], &[&["power_draw"]]),
+        (Figure::PowerDrawAverage, Watts, &["power.draw.average", "gpu.power.draw.average"],
+            &[&["average_power_draw"]]),
+        (Figure::PowerDrawInstant, Watts, &["power.draw.instant", "gpu.power.draw.instant"],
+            &[&["instant_power_draw"]]),
+        (Figure::EnforcedPowerLimit, Watts, &["enforced.power.limit", "gpu.power.current_limit"],
+            &[&["enforced_power_limit"], &["current_power_limit"]]),
+        (Figure::PowerLimit, Watts, &["power.limit", "gpu.power.requested_limit"],
+            &[&["power_limit"], &["requested_power_limit"]]),
+        (Figure::DefaultPowerLimit, Watts, &["power.default_limit", "gpu.power.default_limit"],
+            &[&["default_power_limit"]]),
+        (Figure::Temperature, Celsius, &["temperature.gpu"], &[&["temperature", "gpu_temp"]]),
+        (Figure::SmClock, Megahertz, &["clocks.current.sm", "clocks.sm"],
+            &[&["clocks", "sm_clock"]]),
+        (Figure::MemoryClock, Megahertz, &["clocks.current.memory", "clocks.mem"],
+            &[&["clocks", "mem_clock"]]),
+        (Figure::PcieSent, BytesPerSecond, &[], &[&["pci", "tx_util"]]),
+        (Figure::PcieReceived, BytesPerSecond, &[], &[&["pci", "rx_util"]]),
+        (Figure::MaxLinkGeneration, Count, &["pcie.link.gen.max"],
+            &[&["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"]]),
+        (Figure::MaxLinkWidth, Count, &["pcie.link.width.max"],
+            &[&["pci", "pci_gpu_link_info", "link_widths", "max_link_width"]]),
+    ]
+};
 
 /// What a figure measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,23 +81,22 @@ enum Dimension {
 }
 
 impl Figure {
+    /// The figure in a column of a CSV.
+    pub(super) fn of_column(name: &str) -> Option<Self> {
+        FIGURES.iter().find(|(_, _, columns, _)| columns.contains(&name)).map(|row| row.0)
+    }
+
+    /// The paths of elements with their figures, of power or of everything else.
+    pub(super) fn elements(
+        is_power: bool,
+    ) -> impl Iterator<Item = (&'static [&'static str], Self)> {
+        let rows = FIGURES.into_iter().filter(move |row| (row.1 == Dimension::Watts) == is_power);
+        rows.flat_map(|(figure, _, _, paths)| paths.iter().map(move |path| (*path, figure)))
+    }
+
     fn dimension(self) -> Dimension {
-        match self {
-            Self::Utilization | Self::MemoryUtilization | Self::Encoder | Self::Decoder => {
-                Dimension::Percent
-            }
-            Self::VramUsed | Self::VramTotal => Dimension::Mib,
-            Self::PowerDraw
-            | Self::PowerDrawAverage
-            | Self::PowerDrawInstant
-            | Self::PowerLimit
-            | Self::EnforcedPowerLimit
-            | Self::DefaultPowerLimit => Dimension::Watts,
-            Self::Temperature => Dimension::Celsius,
-            Self::SmClock | Self::MemoryClock => Dimension::Megahertz,
-            Self::PcieSent | Self::PcieReceived => Dimension::BytesPerSecond,
-            Self::MaxLinkGeneration | Self::MaxLinkWidth => Dimension::Count,
-        }
+        let row = FIGURES.iter().find(|(figure, ..)| *figure == self);
+        row.map_or(Dimension::Count, |row| row.1)
     }
 
     fn is_possible(self, value: f64) -> bool {
@@ -170,7 +208,7 @@ fn is_blank(id: &str) -> bool {
 /// What one sample of one GPU found, cell by cell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures {
-    values: [Option<f64>; FIGURES],
+    values: [Option<f64>; FIGURES.len()],
     throttle: Option<u64>,
     lost: Option<String>,
     asked: usize,
