@@ -101,11 +101,9 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
     }
     let (held, unlisted) = dra::held(&objects.device_claims, &listed);
     let unclear = Unclear::of(&objects.nodes, &objects.pods, &objects.device_claims, &unlisted);
-    let causes = unclear.causes.iter().cloned();
-    gaps.extend(causes.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
     let waiting = Waiting::of(&objects.pods, &objects.device_claims);
-    let cause = waiting.cause.iter().cloned();
-    gaps.extend(cause.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
+    let causes = unclear.causes.iter().chain(&waiting.cause).cloned();
+    gaps.extend(causes.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
     let (claims, missing) = claims(&objects, &nodes, &held, &waiting);
     gaps.extend(missing.into_iter().map(|name| {
         Gap::of(GapSubject::Instance, name, Cause::of(CauseKind::NodeNotRecorded, []))

@@ -92,12 +92,12 @@ impl Described {
 pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Option<Described> {
     let labels = &object.metadata.labels;
     let created = object.metadata.creation_timestamp?;
-    let identity = Identity::of(object);
+    let (provider, cluster, mut instance) = instance(object, created.0);
     let known = Labelled::of(labels);
     // A name that AWS gives is not the type of anything else.
-    let is_of_aws = identity.provider == Provider::Aws;
+    let is_of_aws = provider == Provider::Aws;
     let type_label = label(labels, TYPE).filter(|name| is_of_aws || shape(name).is_none());
-    let listed = type_label.filter(|_| identity.provider == Provider::Aws).and_then(shape);
+    let listed = type_label.filter(|_| is_of_aws).and_then(shape);
     let stated = listed
         .and_then(|shape| shape.gpu.as_ref())
         .map(|offer| offer.share.count())
@@ -112,8 +112,8 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
         _ => None,
     };
     let is_of_catalog = listed.is_some_and(|shape| shape.accelerator != AcceleratorKind::Cpu);
-    let instance_type = match (type_label, &own) {
-        (Some(name), _) if identity.provider == Provider::SageMaker => of_cluster(name),
+    instance.instance_type = match (type_label, &own) {
+        (Some(name), _) if provider == Provider::SageMaker => of_cluster(name),
         (Some(name), _) => name.to_owned(),
         (None, Some(shape)) => type_of(shape, &known),
         (None, None) => "unknown".to_owned(),
@@ -122,8 +122,8 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
         name: object.metadata.name.clone(),
         scheduler: Scheduler::Kubernetes,
         provider_id: Some(object.spec.provider_id.clone()).filter(|id| !id.is_empty()),
-        cluster: identity.cluster.clone(),
-        machine: identity.machine.clone(),
+        cluster,
+        machine: instance.id.clone(),
         physical,
         price_class: price_class(labels),
         pool: pool(labels).map(|(name, _)| name.to_owned()),
@@ -138,7 +138,7 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
     };
     Some(Described {
         is_accelerated: is_of_catalog || physical.is_some() || !node.devices.is_empty(),
-        instance: instance(object, identity, instance_type, created.0),
+        instance,
         shape: own,
         labels: labels.clone(),
         capacity: capacity.clone(),
@@ -155,60 +155,31 @@ fn of_cluster(name: &str) -> String {
     }
 }
 
-/// Who pays for a node, and under which id.
-struct Identity {
-    provider: Provider,
-    machine: ResourceId,
-    account: String,
-    region: String,
-    zone: Option<String>,
-    cluster: Option<String>,
-}
-
-impl Identity {
-    fn of(object: &NodeObject) -> Self {
-        let labels = &object.metadata.labels;
-        let cluster = label(labels, CLUSTER);
-        let of_annotation = object.metadata.annotations.cluster_name.as_deref();
-        let cluster = cluster.or(of_annotation.filter(|name| !name.is_empty()));
-        let zone = label(labels, ZONE);
-        let place = Place::of(&object.spec.provider_id);
-        let own = || cluster.unwrap_or(Provider::OnPremises.name()).to_owned();
-        let of_place = place.as_ref().and_then(|place| place.region.clone());
-        let region = label(labels, REGION).map(str::to_owned).or(of_place).unwrap_or_else(own);
-        let (provider, machine, account) = match &place {
-            Some(place) => (place.provider, place.id(&region), place.account.clone()),
-            None => {
-                let name = &object.metadata.name;
-                let machine = ResourceId::new(Provider::OnPremises, &own(), &region, name);
-                (Provider::OnPremises, machine, own())
-            }
-        };
-        Self {
-            zone: zone.map(str::to_owned).or(place.and_then(|place| place.zone)),
-            cluster: cluster.map(str::to_owned),
-            provider,
-            machine,
-            account,
-            region,
-        }
-    }
-}
-
-fn instance(
-    object: &NodeObject,
-    identity: Identity,
-    instance_type: String,
-    launch_time: Timestamp,
-) -> Instance {
+/// Who shows a node as a machine, its cluster, and the machine without its type.
+fn instance(object: &NodeObject, launch_time: Timestamp) -> (Provider, Option<String>, Instance) {
     let labels = &object.metadata.labels;
+    let cluster = label(labels, CLUSTER);
+    let of_annotation = object.metadata.annotations.cluster_name.as_deref();
+    let cluster = cluster.or(of_annotation.filter(|name| !name.is_empty()));
+    let place = Place::of(&object.spec.provider_id);
+    let own = || cluster.unwrap_or(Provider::OnPremises.name()).to_owned();
+    let of_place = place.as_ref().and_then(|place| place.region.clone());
+    let region = label(labels, REGION).map(str::to_owned).or(of_place).unwrap_or_else(own);
+    let (provider, id, account) = match &place {
+        Some(place) => (place.provider, place.id(&region), place.account.clone()),
+        None => {
+            let name = &object.metadata.name;
+            let machine = ResourceId::new(Provider::OnPremises, &own(), &region, name);
+            (Provider::OnPremises, machine, own())
+        }
+    };
     let is_windows = label(labels, &["kubernetes.io/os"]) == Some("windows");
-    Instance {
-        id: identity.machine,
-        account: identity.account,
-        region: identity.region,
-        zone: identity.zone,
-        instance_type,
+    let instance = Instance {
+        id,
+        account,
+        region,
+        zone: label(labels, ZONE).map(str::to_owned).or(place.and_then(|place| place.zone)),
+        instance_type: String::new(),
         state: InstanceState::Running,
         lifecycle: price_class(labels).unwrap_or(Lifecycle::OnDemand),
         capacity_reservation_id: None,
@@ -227,7 +198,8 @@ fn instance(
         private_dns_name: Some(object.metadata.name.clone()),
         volumes: Vec::new(),
         addresses: Vec::new(),
-    }
+    };
+    (provider, cluster.map(str::to_owned), instance)
 }
 
 /// Labels that people gave a node, and its name.

@@ -215,16 +215,8 @@ fn object(
     (spec, status): (Part, Part),
 ) -> Result<Object, String> {
     Ok(match (group, kind) {
-        ("", "Node") => Object::Node(Box::new(Body {
-            metadata,
-            spec: part("spec", spec)?,
-            status: part("status", status)?,
-        })),
-        ("", "Pod") => Object::Pod(Box::new(Body {
-            metadata,
-            spec: part("spec", spec)?,
-            status: part("status", status)?,
-        })),
+        ("", "Node") => Object::Node(Box::new(body(metadata, (spec, status))?)),
+        ("", "Pod") => Object::Pod(Box::new(body(metadata, (spec, status))?)),
         ("", "Namespace") => Object::Namespace(metadata),
         ("", kind) if kind.ends_with("List") => {
             return Err(format!("a {kind} in a list cannot be read"));
@@ -234,13 +226,19 @@ fn object(
         ("resource.k8s.io", "ResourceSlice") => {
             Object::Slice(Body { metadata, spec: part("spec", spec)?, status: () })
         }
-        ("resource.k8s.io", "ResourceClaim") => Object::DeviceClaim(Body {
-            metadata,
-            spec: part("spec", spec)?,
-            status: part("status", status)?,
-        }),
+        ("resource.k8s.io", "ResourceClaim") => {
+            Object::DeviceClaim(body(metadata, (spec, status))?)
+        }
         _ => Object::Other,
     })
+}
+
+fn body<S, T>(metadata: Metadata, (spec, status): (Part, Part)) -> Result<Body<S, T>, String>
+where
+    S: Default + DeserializeOwned,
+    T: Default + DeserializeOwned,
+{
+    Ok(Body { metadata, spec: part("spec", spec)?, status: part("status", status)? })
 }
 
 /// The group before the version of an API; empty of the core API.

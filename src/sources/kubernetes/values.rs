@@ -67,24 +67,14 @@ impl Quantity {
         let end = text.find(|c: char| !is_of_number(c)).unwrap_or(text.len());
         let (number, suffix) = text.split_at(end);
         let number: Decimal = number.parse().ok()?;
-        let factor = match suffix {
-            "n" => Decimal::new(1, 9),
-            "u" => Decimal::new(1, 6),
-            "m" => Decimal::new(1, 3),
-            "" => Decimal::ONE,
-            "k" => power_of_ten(3)?,
-            "M" => power_of_ten(6)?,
-            "G" => power_of_ten(9)?,
-            "T" => power_of_ten(12)?,
-            "P" => power_of_ten(15)?,
-            "E" => power_of_ten(18)?,
-            "Ki" => Decimal::from(1_u64 << 10),
-            "Mi" => Decimal::from(1_u64 << 20),
-            "Gi" => Decimal::from(1_u64 << 30),
-            "Ti" => Decimal::from(1_u64 << 40),
-            "Pi" => Decimal::from(1_u64 << 50),
-            "Ei" => Decimal::from(1_u64 << 60),
-            exponent => power_of_ten(exponent.strip_prefix(['e', 'E'])?.parse().ok()?)?,
+        let mut thousands = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"].into_iter().zip(-3..);
+        let mut binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].into_iter().zip(1_u32..);
+        let of_thousands = thousands.find(|(name, _)| *name == suffix);
+        let of_binary = binary.find(|(name, _)| *name == suffix);
+        let factor = match (of_thousands, of_binary) {
+            (Some((_, power)), _) => power_of_ten(3 * power)?,
+            (_, Some((_, power))) => Decimal::from(1_u64 << (10 * power)),
+            _ => power_of_ten(suffix.strip_prefix(['e', 'E'])?.parse().ok()?)?,
         };
         let amount = number.checked_mul(factor)?;
         (!amount.is_sign_negative()).then_some(Self(amount))

@@ -53,15 +53,14 @@ impl<'a> Waiting<'a> {
                     continue;
                 }
                 for request in &claim.spec.devices.requests.0 {
-                    match asked(request) {
-                        RequestedDevices::Nothing => {}
-                        RequestedDevices::Devices(driver, count) => {
+                    match requested(request) {
+                        Ok((count, driver)) => {
                             let sum = counts.entry(driver).or_default();
                             *sum = sum.saturating_add(count);
                         }
-                        RequestedDevices::Unclear(class) => {
-                            is_unclear = true;
-                            classes.insert(class);
+                        Err(class) => {
+                            is_unclear |= class.is_some();
+                            classes.extend(class);
                         }
                     }
                 }
@@ -92,33 +91,22 @@ fn name_of<'a>(own: &'a PodClaim, pod: &'a PodObject) -> &'a str {
     made.map_or("", |status| status.resource_claim_name.as_str())
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum RequestedDevices {
-    /// A monitor's access takes nothing away.
-    Nothing,
-    Devices(&'static str, u32),
-    /// Of a class that is not understood, or all devices of a node.
-    Unclear(String),
-}
-
-/// What a request asks for: of alternatives the fewest devices, because these are enough.
-fn asked(request: &DeviceRequest) -> RequestedDevices {
+/// How many devices of which driver a request asks for: of alternatives the fewest devices,
+/// because these are enough.
+///
+/// # Errors
+/// With a class that is not understood, or of which all devices of a node are requested. Without
+/// one where nothing is taken away: a monitor has access.
+fn requested(request: &DeviceRequest) -> Result<(u32, &'static str), Option<String>> {
     let alternatives = request.alternatives();
     if alternatives.iter().all(|alternative| alternative.admin_access) {
-        return RequestedDevices::Nothing;
+        return Err(None);
     }
     let known = alternatives.iter().filter_map(|alternative| {
         Some((alternative.count()?, driver_of_class(&alternative.device_class_name)?))
     });
-    match known.min() {
-        Some((count, driver)) => RequestedDevices::Devices(driver, count),
-        None => {
-            let first = alternatives.into_iter().next();
-            RequestedDevices::Unclear(
-                first.map_or_else(String::new, |alternative| alternative.device_class_name),
-            )
-        }
-    }
+    let class = || alternatives.first().map(|first| first.device_class_name.clone());
+    known.min().ok_or_else(|| Some(class().unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -130,27 +118,24 @@ mod tests {
     fn a_request_asks_for_whole_cards_of_known_classes() {
         let gpu = "gpu.nvidia.com";
         let class = |name: &str| json!({"deviceClassName": name});
-        let unclear = |name: &str| RequestedDevices::Unclear(name.to_owned());
+        let unclear = |name: &str| Err(Some(name.to_owned()));
         let two = json!({"deviceClassName": gpu, "allocationMode": "ExactCount", "count": 2});
         let all = json!({"deviceClassName": gpu, "allocationMode": "All"});
         let monitor = json!({"deviceClassName": gpu, "adminAccess": true});
-        let rows: [(Value, RequestedDevices); 8] = [
-            (json!({"exactly": class(gpu)}), RequestedDevices::Devices(gpu, 1)),
-            (json!({"exactly": two}), RequestedDevices::Devices(gpu, 2)),
+        let rows: [(Value, Result<(u32, &str), Option<String>>); 8] = [
+            (json!({"exactly": class(gpu)}), Ok((1, gpu))),
+            (json!({"exactly": two}), Ok((2, gpu))),
             // The first version of the API.
-            (two.clone(), RequestedDevices::Devices(gpu, 2)),
-            (
-                json!({"firstAvailable": [two, class("mig.nvidia.com"), class(gpu)]}),
-                RequestedDevices::Devices(gpu, 1),
-            ),
+            (two.clone(), Ok((2, gpu))),
+            (json!({"firstAvailable": [two, class("mig.nvidia.com"), class(gpu)]}), Ok((1, gpu))),
             (json!({"exactly": class("mig.nvidia.com")}), unclear("mig.nvidia.com")),
             (json!({"exactly": class("big-gpus")}), unclear("big-gpus")),
             (json!({"exactly": all}), unclear(gpu)),
-            (json!({"exactly": monitor}), RequestedDevices::Nothing),
+            (json!({"exactly": monitor}), Err(None)),
         ];
         for (request, expected) in rows {
             let read: DeviceRequest = serde_json::from_value(request.clone()).expect("a request");
-            assert_eq!(asked(&read), expected, "{request}");
+            assert_eq!(requested(&read), expected, "{request}");
         }
     }
 }

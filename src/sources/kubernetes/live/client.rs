@@ -85,7 +85,9 @@ impl ApiServer {
         count_call(&mut self.usage.borrow_mut(), action);
         let mut tries = 1;
         loop {
-            let refusal = match self.tried(action, path, accept).await {
+            let within = self.timeout.min(self.left());
+            let exchange = tokio::time::timeout(within, self.exchange(action, path, accept));
+            let refusal = match exchange.await.unwrap_or_else(|_| Err(Refusal::late(action))) {
                 Ok(body) => return Ok(body),
                 Err(refusal) => refusal,
             };
@@ -103,17 +105,6 @@ impl ApiServer {
 
     fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
-    }
-
-    async fn tried(
-        &self,
-        action: &'static str,
-        path: &str,
-        accept: &str,
-    ) -> Result<Vec<u8>, Refusal> {
-        let within = self.timeout.min(self.left());
-        let exchange = tokio::time::timeout(within, self.exchange(action, path, accept));
-        exchange.await.unwrap_or_else(|_| Err(Refusal::late(action)))
     }
 
     async fn exchange(

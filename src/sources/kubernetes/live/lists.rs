@@ -1,11 +1,11 @@
 //! Lists of any length, page by page. A list that changes too much while it is read
 //! begins again.
 
-use super::super::failure::{ENDLESS, MALFORMED};
+use super::super::failure::ENDLESS;
 use super::super::objects::Object;
 use super::super::rbac::Resource;
 use super::client::ApiServer;
-use super::page::{NotRead, read_page};
+use super::page::read_page;
 use super::refusal::Refusal;
 use crate::domain::FailureKind;
 use crate::sources::again::RetryPolicy;
@@ -56,12 +56,7 @@ async fn list_once(
     let (mut objects, mut next) = (Vec::new(), String::new());
     for _ in 0..MOST_PAGES {
         let body = server.get(action, &path_of(resource, version, &next), accept).await?;
-        let page = read_page(&body, resource).map_err(|why| match why {
-            NotRead::Foreign => Refusal::foreign(action),
-            NotRead::Malformed(why) => {
-                Refusal::own(action, FailureKind::Unsupported, MALFORMED, why, RetryPolicy::Never)
-            }
-        })?;
+        let page = read_page(&body, resource)?;
         objects.extend(page.objects);
         if page.next.is_empty() {
             return Ok(objects);

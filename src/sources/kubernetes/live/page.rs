@@ -1,8 +1,12 @@
 //! One page of a list as an API server sends it: its items do not state their kind.
 
+use super::super::failure::MALFORMED;
 use super::super::objects::{Item, MOST_OBJECTS, Metadata, Object};
 use super::super::rbac::Resource;
 use super::super::values::or_default;
+use super::refusal::Refusal;
+use crate::domain::FailureKind;
+use crate::sources::again::RetryPolicy;
 use crate::sources::files::{AtMost, InvalidJson, at, read_json};
 use serde::Deserialize;
 use std::marker::PhantomData;
@@ -20,15 +24,6 @@ pub(super) struct Page {
     pub next: String,
 }
 
-/// Why an answer is not a page.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum NotRead {
-    /// It is something else.
-    Foreign,
-    /// It is a list that is not as it must be, and why.
-    Malformed(String),
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "a list of Kubernetes objects")]
 struct ListWire {
@@ -44,25 +39,28 @@ struct ListWire {
 ///
 /// # Errors
 /// When it is something else, or is not as it must be.
-pub(super) fn read_page(body: &[u8], resource: &Resource) -> Result<Page, NotRead> {
+pub(super) fn read_page(body: &[u8], resource: &Resource) -> Result<Page, Refusal> {
+    let Resource { action, group, kind, .. } = *resource;
+    let malformed = |why: String| {
+        Refusal::own(action, FailureKind::Unsupported, MALFORMED, why, RetryPolicy::Never)
+    };
     let list = read_json(body, LONGEST_TEXT, PhantomData::<ListWire>);
     let list = list.map_err(|error| match error.source {
         InvalidJson::Value(invalid) => {
-            NotRead::Malformed(format!("{}{}", invalid.words(), at(&error.place)))
+            malformed(format!("{}{}", invalid.words(), at(&error.place)))
         }
         InvalidJson::Text(_) if body.first() == Some(&b'{') => {
-            NotRead::Malformed("it is not complete JSON".to_owned())
+            malformed("it is not complete JSON".to_owned())
         }
-        InvalidJson::Text(_) => NotRead::Foreign,
+        InvalidJson::Text(_) => Refusal::foreign(action),
     })?;
-    let Resource { group, kind, .. } = resource;
-    if list.kind != METADATA_LIST && list.kind.strip_suffix("List") != Some(*kind) {
-        return Err(NotRead::Foreign);
+    if list.kind != METADATA_LIST && list.kind.strip_suffix("List") != Some(kind) {
+        return Err(Refusal::foreign(action));
     }
     let items = list.items.0.into_iter().enumerate();
     let objects = items.map(|(place, item)| {
         let object = item.object(group, kind);
-        object.map_err(|why| NotRead::Malformed(format!("{why}, of `items[{place}]`")))
+        object.map_err(|why| malformed(format!("{why}, of `items[{place}]`")))
     });
     Ok(Page { objects: objects.collect::<Result<_, _>>()?, next: list.metadata.next })
 }
@@ -96,9 +94,9 @@ mod tests {
 
     #[test]
     fn other_answers_differ_from_lists_with_an_error() {
-        let of = |text: &str| read_page(text.as_bytes(), &PODS).expect_err("no page");
+        let of = |text: &str| read_page(text.as_bytes(), &PODS).expect_err("no page").error;
         for text in ["<html></html>", "", "{\"kind\": \"NodeList\"}", "{}"] {
-            assert_eq!(of(text), NotRead::Foreign, "{text}");
+            assert_eq!(of(text), Refusal::foreign(PODS.action).error, "{text}");
         }
         for (text, why) in [
             ("{\"kind\": \"PodL", "it is not complete JSON"),
@@ -113,7 +111,11 @@ mod tests {
                  `spec.containers[0].resources.requests.cpu`, of `items[0]`",
             ),
         ] {
-            assert_eq!(of(text), NotRead::Malformed(why.to_owned()), "{text}");
+            assert_eq!(
+                (of(text).code.as_str(), of(text).said.as_str()),
+                (MALFORMED, why),
+                "{text}"
+            );
         }
     }
 }
