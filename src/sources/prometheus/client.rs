@@ -12,7 +12,7 @@ use super::error::{
 };
 use super::mutual_tls::ClientCertificate;
 use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
-use super::transport::{InvalidFile, Reply, Transport};
+use super::transport::{InvalidFile, Transport};
 use crate::domain::{ApiUsage, Window};
 use crate::sources::again::RetryPolicy;
 use crate::sources::sigv4::Header;
@@ -204,25 +204,18 @@ impl Client {
             .map_err(|_| Failed::for_good(invalid(INVALID_AUTH, "they cannot be sent")))?;
         let reply = self.transport.send(request).await;
         let reply = reply.map_err(|why| Failed::without_reply(action, &why, &self.prover))?;
+        if reply.is_success() && !reply.is_whole {
+            return Err(Failed::cut(action));
+        }
         if reply.is_success() {
-            return self.answer(action, &reply);
+            let answer = read(&reply.body);
+            return answer.map_err(|why| Failed::unread(action, why, &reply, &self.prover));
         }
         let mut failed = Failed::refused(action, &reply, &self.prover);
         if reply.status == 401 && self.prover.renew(&proof).await {
             failed.again = RetryPolicy::Renewed;
         }
         Err(failed)
-    }
-
-    fn answer<T: DeserializeOwned>(
-        &self,
-        action: &'static str,
-        reply: &Reply,
-    ) -> Result<Answer<T>, Failed> {
-        if !reply.is_whole {
-            return Err(Failed::cut(action));
-        }
-        read(&reply.body).map_err(|why| Failed::unread(action, why, reply, &self.prover))
     }
 
     /// A request of a form, with what proves who sends it.

@@ -21,21 +21,17 @@ use std::collections::BTreeMap;
 /// Hours with fewer samples than this share of the most are not whole.
 const WHOLE_HOUR: f64 = 0.9;
 
-/// What is asked of each pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Figure {
-    Samples,
-    Mean,
-    Largest,
-}
+/// What is asked of each pod: samples, their mean, and the largest. Rows of one time are of the
+/// same GPU and never added up: the second form is that of hosts where a GPU has several.
+const FIGURES: [[Form; 2]; 3] = [
+    [Form::Count, Form::LargestCount],
+    [Form::Mean, Form::LargestMean],
+    [Form::Maximum, Form::Maximum],
+];
+const SAMPLES: usize = 0;
 
-/// What a server answered of a pod on a part of a GPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Figures {
-    samples: Option<f64>,
-    mean: Option<f64>,
-    largest: Option<f64>,
-}
+/// What a server answered of a pod on a part of a GPU, in the order of [`FIGURES`].
+type Figures = [Option<f64>; 3];
 
 /// A pod by its namespace and its name.
 type Pod = (String, String);
@@ -135,21 +131,6 @@ fn seconds_of(machine: &Machine<'_>, window: Window) -> Option<i64> {
     (whole > 0).then_some(whole)
 }
 
-impl Figure {
-    const ALL: [Self; 3] = [Self::Samples, Self::Mean, Self::Largest];
-
-    /// Rows of one time are of the same GPU, and are never added up.
-    fn form(self, has_parts: bool) -> Form {
-        match (self, has_parts) {
-            (Self::Samples, false) => Form::Count,
-            (Self::Samples, true) => Form::LargestCount,
-            (Self::Mean, false) => Form::Mean,
-            (Self::Mean, true) => Form::LargestMean,
-            (Self::Largest, _) => Form::Maximum,
-        }
-    }
-}
-
 impl<'a> Reading<'a> {
     /// Asks for everything of some hosts.
     async fn ask<A: Ask>(
@@ -165,8 +146,8 @@ impl<'a> Reading<'a> {
             return;
         }
         let range = u32::try_from(seconds).unwrap_or(u32::MAX);
-        for figure in Figure::ALL {
-            let form = figure.form(has_parts);
+        for (figure, forms) in FIGURES.into_iter().enumerate() {
+            let form = forms[usize::from(has_parts)];
             let failures = at_instant(
                 asker,
                 (hosts, last_instant(window)),
@@ -179,7 +160,7 @@ impl<'a> Reading<'a> {
             }
         }
         let hour = u32::try_from(HOUR_SECONDS.min(window.seconds().max(1))).unwrap_or(u32::MAX);
-        let form = Figure::Samples.form(has_parts);
+        let form = FIGURES[SAMPLES][usize::from(has_parts)];
         let mut sizes = self.sizes;
         let failures = in_pieces(
             asker,
@@ -193,10 +174,10 @@ impl<'a> Reading<'a> {
         self.has_failed(failures);
     }
 
-    /// Takes rows with a figure of each pod.
+    /// Takes rows with one of the [`FIGURES`] of each pod.
     fn take(
         &mut self,
-        figure: Figure,
+        figure: usize,
         (place, request): (usize, &Request<'a>),
         pods: &PodLabels,
         rows: Vec<(Labels, f64)>,
@@ -214,12 +195,8 @@ impl<'a> Reading<'a> {
             }
             let key = (target.device, (namespace.clone(), pod.clone()));
             let figures = self.held.entry(key).or_default().entry((part, place)).or_default();
-            let percent = value * request.mapped.scale;
-            match figure {
-                Figure::Samples => figures.samples = Some(value),
-                Figure::Mean => figures.mean = Some(percent),
-                Figure::Largest => figures.largest = Some(percent),
-            }
+            let scale = if figure == SAMPLES { 1.0 } else { request.mapped.scale };
+            figures[figure] = Some(value * scale);
         }
     }
 
@@ -299,11 +276,7 @@ fn combined(parts: &OfParts, division: &Division) -> Option<(u64, f64, f64)> {
     let mut samples_of: BTreeMap<&Part, f64> = BTreeMap::new();
     let (mut sum, mut weight, mut largest) = (0.0, 0.0, f64::NEG_INFINITY);
     for ((part, _), figures) in parts {
-        let (Some(samples), Some(mean), Some(most)) =
-            (figures.samples, figures.mean, figures.largest)
-        else {
-            continue;
-        };
+        let [Some(samples), Some(mean), Some(most)] = *figures else { continue };
         *samples_of.entry(part).or_default() += samples;
         let weighs = samples * share(part, division);
         sum += mean * weighs;

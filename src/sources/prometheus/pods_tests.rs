@@ -252,11 +252,8 @@ fn before_a_machine_came_its_name_was_of_another() {
 
 #[test]
 fn one_part_under_two_names_adds_up_and_two_parts_do_not() {
-    let figures = |samples: f64, mean: f64, largest: f64| Figures {
-        samples: Some(samples),
-        mean: Some(mean),
-        largest: Some(largest),
-    };
+    let figures =
+        |samples: f64, mean: f64, largest: f64| -> Figures { [samples, mean, largest].map(Some) };
     let division = Division::default();
     // The exporter was upgraded: 10 samples at 20%, then 30 at 60%.
     let upgraded = OfParts::from([
