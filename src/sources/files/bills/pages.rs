@@ -17,27 +17,9 @@ const MOST_BYTES: usize = 128 << 20;
 /// Values of a page, as many as of a group of rows that is one page.
 const MOST_VALUES: usize = 1 << 24;
 
-#[derive(Debug, Clone, Copy)]
-enum Packing {
-    None,
-    Gzip,
-    Snappy,
-}
-
-impl Packing {
-    fn of(compression: Compression) -> Option<Self> {
-        match compression {
-            Compression::UNCOMPRESSED => Some(Self::None),
-            Compression::GZIP(_) => Some(Self::Gzip),
-            Compression::SNAPPY => Some(Self::Snappy),
-            _ => None,
-        }
-    }
-}
-
 /// Whether columns that are packed this way are read. Zstandard would take a library in C.
 pub(super) fn is_read(compression: Compression) -> bool {
-    Packing::of(compression).is_some()
+    matches!(compression, Compression::UNCOMPRESSED | Compression::GZIP(_) | Compression::SNAPPY)
 }
 
 /// The pages of a column of a group of rows.
@@ -51,73 +33,70 @@ pub(super) fn unpacked_pages(
     file_bytes: u64,
 ) -> Result<Box<dyn PageReader>> {
     check_place(column, file_bytes)?;
-    let packing = Packing::of(column.compression());
-    let packing = packing.ok_or_else(|| refused("it is packed in a way that is not read"))?;
+    let packing = column.compression();
+    if !is_read(packing) {
+        return Err(refused(NOT_READ));
+    }
     // What is not packed is handed over as it is.
     let packed =
         column.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
     let inner = SerializedPageReader::new(Arc::clone(file), &packed, rows, None)?;
-    let pages = CheckedPages::new(Box::new(inner), move |page| packing.unpacked(page));
+    let pages = CheckedPages::new(Box::new(inner), move |page| unpacked(packing, page));
     Ok(Box::new(pages))
 }
 
-impl Packing {
-    fn unpack(self, bytes: &[u8]) -> Result<Vec<u8>> {
-        // A page without values may be packed to nothing.
-        if bytes.is_empty() {
-            return Ok(Vec::new());
-        }
-        match self {
-            Self::None => Ok(bytes.to_vec()),
-            Self::Gzip => {
-                let mut unpacked = Vec::new();
-                MultiGzDecoder::new(bytes)
-                    .take(MOST_BYTES as u64 + 1)
-                    .read_to_end(&mut unpacked)?;
-                within(unpacked.len())?;
-                Ok(unpacked)
-            }
-            Self::Snappy => {
-                let length = snap::raw::decompress_len(bytes).map_err(damaged)?;
-                within(length)?;
-                snap::raw::Decoder::new().decompress_vec(bytes).map_err(damaged)
-            }
-        }
-    }
+const NOT_READ: &str = "it is packed in a way that is not read";
 
-    fn unpacked(self, mut page: Page) -> Result<Page> {
-        check_values(&page)?;
-        match &mut page {
-            page if matches!(self, Self::None) => within(page.buffer().len())?,
-            Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => {
-                *buf = self.unpack(buf)?.into();
-            }
-            Page::DataPageV2 {
-                buf,
-                def_levels_byte_len,
-                rep_levels_byte_len,
-                is_compressed,
-                ..
-            } => {
-                // Levels come first, and are not packed.
-                let levels = *def_levels_byte_len as usize + *rep_levels_byte_len as usize;
-                let (levels, values) = buf
-                    .split_at_checked(levels)
-                    .ok_or_else(|| refused("a page is shorter than its levels"))?;
-                if *is_compressed {
-                    *buf = [levels, self.unpack(values)?.as_slice()].concat().into();
-                }
-                *is_compressed = false;
-            }
-        }
-        if let Page::DictionaryPage { buf, num_values, .. } = &page {
-            // Each value takes a byte at least, and all of them are held.
-            if usize::try_from(*num_values).is_ok_and(|values| values > buf.len()) {
-                return Err(refused("a dictionary of it has more values than bytes"));
-            }
-        }
-        Ok(page)
+fn unpack(packing: Compression, bytes: &[u8]) -> Result<Vec<u8>> {
+    // A page without values may be packed to nothing.
+    if bytes.is_empty() {
+        return Ok(Vec::new());
     }
+    match packing {
+        Compression::UNCOMPRESSED => Ok(bytes.to_vec()),
+        Compression::GZIP(_) => {
+            let mut unpacked = Vec::new();
+            MultiGzDecoder::new(bytes).take(MOST_BYTES as u64 + 1).read_to_end(&mut unpacked)?;
+            within(unpacked.len())?;
+            Ok(unpacked)
+        }
+        Compression::SNAPPY => {
+            let length = snap::raw::decompress_len(bytes).map_err(damaged)?;
+            within(length)?;
+            snap::raw::Decoder::new().decompress_vec(bytes).map_err(damaged)
+        }
+        _ => Err(refused(NOT_READ)),
+    }
+}
+
+fn unpacked(packing: Compression, mut page: Page) -> Result<Page> {
+    check_values(&page)?;
+    match &mut page {
+        page if packing == Compression::UNCOMPRESSED => within(page.buffer().len())?,
+        Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => {
+            *buf = unpack(packing, buf)?.into();
+        }
+        Page::DataPageV2 {
+            buf, def_levels_byte_len, rep_levels_byte_len, is_compressed, ..
+        } => {
+            // Levels come first, and are not packed.
+            let levels = *def_levels_byte_len as usize + *rep_levels_byte_len as usize;
+            let (levels, values) = buf
+                .split_at_checked(levels)
+                .ok_or_else(|| refused("a page is shorter than its levels"))?;
+            if *is_compressed {
+                *buf = [levels, unpack(packing, values)?.as_slice()].concat().into();
+            }
+            *is_compressed = false;
+        }
+    }
+    if let Page::DictionaryPage { buf, num_values, .. } = &page {
+        // Each value takes a byte at least, and all of them are held.
+        if usize::try_from(*num_values).is_ok_and(|values| values > buf.len()) {
+            return Err(refused("a dictionary of it has more values than bytes"));
+        }
+    }
+    Ok(page)
 }
 
 fn refused(message: impl Into<String>) -> ParquetError {

@@ -78,40 +78,39 @@ impl Values {
     /// In words, when it is not UTF-8, not finite, or out of range.
     pub(super) fn cell(&self, row: usize) -> std::result::Result<Cell<'_>, String> {
         match (&self.stored, self.meaning) {
-            (Stored::Bytes(texts), Meaning::Text) => {
-                match texts.get(row).and_then(Option::as_ref) {
-                    Some(bytes) => match std::str::from_utf8(bytes.data()) {
-                        Ok(text) => Ok(Cell::Text(text)),
-                        Err(_) => Err("it is not UTF-8 text".to_owned()),
-                    },
-                    None => Ok(Cell::Absent),
-                }
-            }
+            (Stored::Bytes(texts), Meaning::Text) => stated(texts, row, NOT_TEXT, |bytes| {
+                Some(Cell::Text(std::str::from_utf8(bytes.data()).ok()?))
+            }),
             (Stored::Bytes(numbers), Meaning::Decimal(scale)) => {
-                stated(numbers, row, |bytes| decimal(whole_of(bytes.data())?, scale))
+                stated(numbers, row, TOO_LARGE, |bytes| {
+                    number(decimal(whole_of(bytes.data())?, scale))
+                })
             }
             (Stored::Whole(numbers), Meaning::Number) => {
-                stated(numbers, row, |number| within(Decimal::from(*number)))
+                stated(numbers, row, TOO_LARGE, |whole| number(within(Decimal::from(*whole))))
             }
             (Stored::Whole(numbers), Meaning::Decimal(scale)) => {
-                stated(numbers, row, |number| decimal(i128::from(*number), scale))
+                stated(numbers, row, TOO_LARGE, |whole| number(decimal(i128::from(*whole), scale)))
             }
             (Stored::Whole(numbers), Meaning::Time(parts)) => {
-                time(numbers, row, |number| instant(number, parts))
+                stated(numbers, row, NO_TIME, |time| instant(*time, parts).map(Cell::Time))
             }
-            (Stored::Whole(numbers), Meaning::Date) => {
-                time(numbers, row, |days| Timestamp::from_second(days.checked_mul(86_400)?).ok())
-            }
+            (Stored::Whole(numbers), Meaning::Date) => stated(numbers, row, NO_TIME, |days| {
+                Timestamp::from_second(days.checked_mul(86_400)?).ok().map(Cell::Time)
+            }),
             // Writers without absent numbers write NaN.
-            (Stored::Double(numbers), Meaning::Number) => match numbers.get(row) {
-                Some(Some(number)) if number.is_nan() => Ok(Cell::Absent),
-                _ => stated(numbers, row, |number| of_double(*number)),
-            },
-            (Stored::Float(numbers), Meaning::Number) => match numbers.get(row) {
-                Some(Some(number)) if number.is_nan() => Ok(Cell::Absent),
+            (Stored::Double(numbers), Meaning::Number) => {
+                stated(numbers, row, TOO_LARGE, |double| {
+                    if double.is_nan() { Some(Cell::Absent) } else { number(of_double(*double)) }
+                })
+            }
+            (Stored::Float(numbers), Meaning::Number) => stated(numbers, row, TOO_LARGE, |float| {
+                if float.is_nan() {
+                    return Some(Cell::Absent);
+                }
                 // The shortest text of a float is not that of the double beside it.
-                _ => stated(numbers, row, |number| within(number.to_string().parse().ok()?)),
-            },
+                number(within(float.to_string().parse().ok()?))
+            }),
             (Stored::Pairs(maps), _) => {
                 Ok(maps.get(row).map_or(Cell::Absent, |pairs| Cell::Map(pairs)))
             }
@@ -120,35 +119,27 @@ impl Values {
     }
 }
 
-/// A number that is there.
-///
-/// # Errors
-/// In words, when it is out of range.
-fn stated<'a, T>(
-    numbers: &[Option<T>],
-    row: usize,
-    exact: impl Fn(&T) -> Option<Decimal>,
-) -> std::result::Result<Cell<'a>, String> {
-    match numbers.get(row) {
-        Some(Some(number)) => match exact(number) {
-            Some(number) => Ok(Cell::Number(number)),
-            None => Err("a number of it is not at most 10^10".to_owned()),
-        },
-        _ => Ok(Cell::Absent),
-    }
+const NOT_TEXT: &str = "it is not UTF-8 text";
+const TOO_LARGE: &str = "a number of it is not at most 10^10";
+const NO_TIME: &str = "a time of it is out of range";
+
+fn number<'a>(number: Option<Decimal>) -> Option<Cell<'a>> {
+    number.map(Cell::Number)
 }
 
-fn time<'a>(
-    numbers: &[Option<i64>],
+/// A value that is there.
+///
+/// # Errors
+/// In words, when it has no cell.
+fn stated<'a, T>(
+    values: &'a [Option<T>],
     row: usize,
-    at: impl Fn(i64) -> Option<Timestamp>,
+    why: &str,
+    cell: impl Fn(&'a T) -> Option<Cell<'a>>,
 ) -> std::result::Result<Cell<'a>, String> {
-    match numbers.get(row).copied().flatten() {
-        Some(number) => match at(number) {
-            Some(at) => Ok(Cell::Time(at)),
-            None => Err("a time of it is out of range".to_owned()),
-        },
-        None => Ok(Cell::Absent),
+    match values.get(row) {
+        Some(Some(value)) => cell(value).ok_or_else(|| why.to_owned()),
+        _ => Ok(Cell::Absent),
     }
 }
 
