@@ -10,8 +10,7 @@ use super::seal::{Seal, is_damage, keep};
 use super::table_writer::write_table;
 use super::tables::{MOST_MANIFEST_BYTES, Manifest};
 use crate::domain::{
-    BillKept, FileTrouble, Fnv, FoundFile, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
-    safe,
+    BillKept, FileTrouble, Fnv, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
 };
 use crate::sources::store::Listed;
 use jiff::Timestamp;
@@ -141,11 +140,7 @@ impl Records {
         verified.bytes += files().map(|file| file.bytes).sum::<u64>();
         let mut there: BTreeSet<&str> = tables.iter().map(|file| file.name.as_str()).collect();
         let mut note = |trouble: FileTrouble, name: &str, why: &str| {
-            verified.found.push(FoundFile {
-                trouble,
-                place: self.store().place(name),
-                why: safe(why),
-            });
+            verified.found.push(self.found(trouble, name, why));
         };
         for list in &lists {
             let Some(table) = table_of(list) else {

@@ -130,21 +130,14 @@ pub(super) fn midnight(day: Date) -> i64 {
 /// The tables of a day while they are written.
 pub(super) struct DayWriter {
     midnight: i64,
-    asked: TableWriter,
-    series: TableWriter,
-    grid: TableWriter,
-    hist: TableWriter,
+    /// In the order of [`ALL`].
+    tables: [TableWriter; 4],
 }
 
 impl DayWriter {
     pub(super) fn new(day: Date) -> Result<Self, ParquetError> {
-        Ok(Self {
-            midnight: midnight(day),
-            asked: TableWriter::new(&ASKED)?,
-            series: TableWriter::new(&SERIES)?,
-            grid: TableWriter::new(&GRID)?,
-            hist: TableWriter::new(&HIST)?,
-        })
+        let [asked, series, grid, hist] = ALL.map(TableWriter::new);
+        Ok(Self { midnight: midnight(day), tables: [asked?, series?, grid?, hist?] })
     }
 
     pub(super) fn add(
@@ -154,27 +147,29 @@ impl DayWriter {
     ) -> Result<(), TableError> {
         let StoredMachine { account, region, instance, period_seconds, .. } = machine;
         let key = [account.as_str(), region.as_str(), instance.as_str()].map(text);
-        self.asked.push(cells_of_machine(&key, machine)?)?;
+        let [asked, of_series, grid, hist] = &mut self.tables;
+        asked.push(cells_of_machine(&key, machine)?)?;
         for series in &kept.series {
             let [account, region, instance] = key.clone();
             let (metric, statistic) = (text(series.metric.name()), text(series.statistic.name()));
             let gpu = Cell::Whole(series.gpu.map(i64::from));
             let key = [account, region, instance, metric, gpu, statistic];
             for (bucket, count) in &series.figures.counts {
-                self.hist.push(cells_of_step(&key, *bucket, *count)?)?;
+                hist.push(cells_of_step(&key, *bucket, *count)?)?;
             }
-            self.series.push(cells_of_series(&key, series)?)?;
+            of_series.push(cells_of_series(&key, series)?)?;
         }
         for period in &kept.periods {
             let start = self.midnight + i64::from(period.index) * i64::from(*period_seconds);
-            self.grid.push(cells_of_period(&key, start, period)?)?;
+            grid.push(cells_of_period(&key, start, period)?)?;
         }
         Ok(())
     }
 
     /// The files, in the order of [`ALL`].
     pub(super) fn finish(self) -> Result<[Vec<u8>; 4], ParquetError> {
-        Ok([self.asked.finish()?, self.series.finish()?, self.grid.finish()?, self.hist.finish()?])
+        let [asked, series, grid, hist] = self.tables.map(TableWriter::finish);
+        Ok([asked?, series?, grid?, hist?])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checking every file of a history: what it is by its name, and what the lists say of it.
 
-use crate::domain::{FileTrouble, FoundFile, VerifiedHistory, safe};
+use crate::domain::{FileTrouble, VerifiedHistory};
 use crate::sources::files::history::columns::{Schema, TableError};
 use crate::sources::files::history::layout::{
     HistoryError, Named, RUN, USAGE_RUN, VERSION, name_of,
@@ -73,51 +73,6 @@ fn is_temporary(name: &str) -> Option<bool> {
 /// Lists that are read at once.
 const LISTS_AT_ONCE: usize = 16;
 
-/// Everything in a history, and what its lists say of it.
-#[derive(Debug, Default)]
-struct Claims {
-    pub listed: Vec<Listed>,
-    /// Tables of runs by name, each with its list.
-    pub tables: BTreeMap<String, (Seal, String)>,
-    /// Lists that cannot be used.
-    pub damaged: Vec<(String, io::Error)>,
-}
-
-impl Claims {
-    /// Lists everything, and reads every list.
-    ///
-    /// # Errors
-    /// When the place cannot be listed.
-    async fn of(records: &Records) -> Result<Self, HistoryError> {
-        let listed = records.store().list(VERSION, None).await;
-        let listed = listed.map_err(|why| records.failed(VERSION, why))?;
-        let lists = listed.iter().filter_map(|file| {
-            let kind = kind_of(file);
-            matches!(kind, Kind::UsageRun | Kind::Run).then_some((kind, file.name.as_str()))
-        });
-        let read = lists.map(|(kind, name)| async move { (name, list(records, kind, name).await) });
-        let read: Vec<_> = stream::iter(read).buffered(LISTS_AT_ONCE).collect().await;
-        let mut claims = Self::default();
-        for (name, list) in read {
-            match list {
-                Ok(tables) => {
-                    let tables = tables.into_iter();
-                    let tables = tables.map(|(table, seal)| (table, (seal, name.to_owned())));
-                    claims.tables.extend(tables);
-                }
-                Err(why) => claims.damaged.push((name.to_owned(), why)),
-            }
-        }
-        claims.listed = listed;
-        Ok(claims)
-    }
-
-    /// The names of regular files.
-    fn names(&self) -> BTreeSet<&str> {
-        self.listed.iter().filter(|file| file.is_regular).map(|file| file.name.as_str()).collect()
-    }
-}
-
 /// The tables that a list names.
 async fn list(records: &Records, kind: Kind, name: &str) -> io::Result<Vec<(String, Seal)>> {
     let store = records.store();
@@ -144,33 +99,43 @@ impl Records {
     /// When the place cannot be listed, and when a file cannot be read now, which does not say
     /// that it is damaged.
     pub async fn verify(&self) -> Result<VerifiedHistory, HistoryError> {
-        let mut claims = Claims::of(self).await?;
-        let mut damaged = claims.damaged.iter();
-        if let Some(unread) = damaged.position(|(_, why)| !is_damage(why)) {
-            let (name, why) = claims.damaged.swap_remove(unread);
-            return Err(self.failed(&name, why));
+        let listed = self.store().list(VERSION, None).await;
+        let listed = listed.map_err(|why| self.failed(VERSION, why))?;
+        let lists = listed.iter().filter_map(|file| {
+            let kind = kind_of(file);
+            matches!(kind, Kind::UsageRun | Kind::Run).then_some((kind, file.name.as_str()))
+        });
+        let read = lists.map(|(kind, name)| async move { (name, list(self, kind, name).await) });
+        let read: Vec<_> = stream::iter(read).buffered(LISTS_AT_ONCE).collect().await;
+        // Tables of runs by name, each with its list, and lists that cannot be used.
+        let (mut claimed, mut damaged) = (BTreeMap::new(), Vec::new());
+        for (name, list) in read {
+            match list {
+                Ok(tables) => {
+                    claimed.extend(tables.into_iter().map(|(table, seal)| (table, (seal, name))));
+                }
+                Err(why) if is_damage(&why) => damaged.push((name, why)),
+                Err(why) => return Err(self.failed(name, why)),
+            }
         }
-        let there = claims.names();
+        let regular = listed.iter().filter(|file| file.is_regular);
+        let there: BTreeSet<&str> = regular.map(|file| file.name.as_str()).collect();
         let mut verified = VerifiedHistory::default();
         let mut note = |trouble: FileTrouble, name: &str, why: &str| {
-            verified.found.push(FoundFile {
-                trouble,
-                place: self.store().place(name),
-                why: safe(why),
-            });
+            verified.found.push(self.found(trouble, name, why));
         };
-        for (name, why) in &claims.damaged {
+        for (name, why) in &damaged {
             note(FileTrouble::Damaged, name, &why.to_string());
         }
-        for (name, (_, list)) in &claims.tables {
+        for (name, (_, list)) in &claimed {
             if !there.contains(name.as_str()) {
                 note(FileTrouble::Missing, name, &format!("{} names it", short(list)));
             }
         }
         let mut tables = Vec::new();
-        for file in &claims.listed {
+        for file in &listed {
             let name = file.name.as_str();
-            match (kind_of(file), claims.tables.get(name)) {
+            match (kind_of(file), claimed.get(name)) {
                 (Kind::Foreign, _) => {
                     note(FileTrouble::Foreign, name, "gpucost writes no such file")
                 }
@@ -198,8 +163,8 @@ impl Records {
                 Err(why) => return Err(self.failed(name, why)),
             }
         }
-        verified.files = claims.listed.len() as u64;
-        verified.bytes = claims.listed.iter().map(|file| file.bytes).sum();
+        verified.files = listed.len() as u64;
+        verified.bytes = listed.iter().map(|file| file.bytes).sum();
         verified.found.sort();
         self.check_bills(&mut verified).await?;
         Ok(verified)

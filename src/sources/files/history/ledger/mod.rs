@@ -17,7 +17,10 @@ use super::RUN_TIME;
 use super::layout::{HistoryError, Named, RUN, folder_of, name_of};
 use super::seal::{Seal, keep};
 use super::table_writer::write_table;
-use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay, latest_believed};
+use crate::domain::{
+    FileTrouble, FoundFile, InstanceHour, RecordedAction, RecordedRun, WorkloadDay,
+    latest_believed, safe,
+};
 use crate::sources::store::{BucketAccess, Created, Listed, Place, Store, connect};
 use futures_util::future::try_join_all;
 use jiff::civil::{Date, DateTime};
@@ -151,6 +154,11 @@ impl Records {
             named.is_some_and(|named| named.table == table && named.has_own_id())
         });
         Ok(listed)
+    }
+
+    /// A file that is not as it must be.
+    pub(super) fn found(&self, trouble: FileTrouble, name: &str, why: &str) -> FoundFile {
+        FoundFile { trouble, place: self.store.place(name), why: safe(why) }
     }
 
     pub(super) fn failed(&self, name: &str, why: io::Error) -> HistoryError {
