@@ -17,20 +17,16 @@ pub enum InvalidJson {
 /// What is wrong in complete JSON.
 #[derive(Debug)]
 pub struct InvalidValue {
-    problem: Problem,
+    /// What was found, where the words are what was expected in its place.
+    found: Option<String>,
+    words: String,
     /// Line and column, once the parser has added them.
     position: Option<(usize, usize)>,
 }
 
-#[derive(Debug)]
-enum Problem {
-    Mismatch { found: String, expected: String },
-    Other(String),
-}
-
 impl InvalidValue {
     pub(super) fn other(words: String) -> Self {
-        Self { problem: Problem::Other(words), position: None }
+        Self { found: None, words, position: None }
     }
 
     pub(super) fn mismatch(found: Unexpected<'_>, expected: String) -> Self {
@@ -45,7 +41,7 @@ impl InvalidValue {
             Unexpected::Map => "an object".to_owned(),
             other => other.to_string(),
         };
-        Self { problem: Problem::Mismatch { found: shown, expected }, position: None }
+        Self { found: Some(shown), words: expected, position: None }
     }
 
     pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Self {
@@ -57,8 +53,8 @@ impl InvalidValue {
     }
 
     pub(super) fn expecting(&mut self, words: &str) {
-        if let Problem::Mismatch { expected, .. } = &mut self.problem {
-            words.clone_into(expected);
+        if self.found.is_some() {
+            words.clone_into(&mut self.words);
         }
     }
 
@@ -69,9 +65,9 @@ impl InvalidValue {
     /// Without line and column.
     pub(in crate::sources) fn words(&self) -> String {
         const LONGEST: usize = 500;
-        let mut words = match &self.problem {
-            Problem::Mismatch { found, expected } => format!("found {found}, expected {expected}"),
-            Problem::Other(words) => words.clone(),
+        let mut words = match &self.found {
+            Some(found) => format!("found {found}, expected {}", self.words),
+            None => self.words.clone(),
         };
         if let Some((end, _)) = words.char_indices().nth(LONGEST) {
             words.replace_range(end.., "…");

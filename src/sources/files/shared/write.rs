@@ -150,10 +150,8 @@ fn fill_in(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
 /// file behind, and in a container the next one has the same process id: a name
 /// that is taken is passed over.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    let mut options = File::options();
+    let mut options = private();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;

@@ -299,15 +299,15 @@ fn region_of_zone(zone: &str) -> Option<String> {
 /// What of the plan as a whole was not read.
 fn gaps(document: &Document) -> Vec<Gap> {
     let mut gaps = Vec::new();
-    if document.errored {
-        gaps.push(Gap::of(GapSubject::Plan, "everything", Cause::of(CauseKind::PlanErrored, [])));
-    }
-    if document.deferred {
-        gaps.push(Gap::of(GapSubject::Plan, "everything", Cause::of(CauseKind::PlanDeferred, [])));
-    }
-    if matches!(document.configuration, Node::Null) && !document.changes.is_empty() {
-        let cause = Cause::of(CauseKind::PlanWithoutConfiguration, []);
-        gaps.push(Gap::of(GapSubject::Plan, "everything", cause));
+    let is_unwritten = matches!(document.configuration, Node::Null) && !document.changes.is_empty();
+    for (is_there, kind) in [
+        (document.errored, CauseKind::PlanErrored),
+        (document.deferred, CauseKind::PlanDeferred),
+        (is_unwritten, CauseKind::PlanWithoutConfiguration),
+    ] {
+        if is_there {
+            gaps.push(Gap::of(GapSubject::Plan, "everything", Cause::of(kind, [])));
+        }
     }
     gaps.extend(document.unchanged.iter().map(|address| {
         Gap::of(GapSubject::Plan, address.as_str(), Cause::of(CauseKind::PlanCut, []))

@@ -149,12 +149,10 @@ impl<'a> Templates<'a> {
 
     /// What the launch configuration of a group says; nothing without one.
     pub(super) fn of_configuration(&self, owner: &Change, view: &View<'a>) -> Launched {
-        self.configured(owner, view).unwrap_or_else(|missing| Launched::unseen(&missing))
-    }
-
-    fn configured(&self, owner: &Change, view: &View<'a>) -> Planned<Launched> {
-        let linked = self.linked(owner, view, "launch_configuration", LAUNCH_CONFIGURATION)?;
-        Ok(linked.map_or_else(Launched::default, |view| launched(&view)))
+        match self.linked(owner, view, "launch_configuration", LAUNCH_CONFIGURATION) {
+            Ok(linked) => linked.map_or_else(Launched::default, |view| launched(&view)),
+            Err(missing) => Launched::unseen(&missing),
+        }
     }
 
     /// The resource of a type that an attribute names or refers to; absent where it is not
