@@ -43,7 +43,8 @@ impl InstanceUsage {
     pub fn use_signs(&self, policy: &Policy) -> Vec<UseSign> {
         let unmeasured = |samples: Option<Samples>| {
             let coverage = samples.map_or(0.0, Samples::coverage);
-            (coverage < policy.measured_coverage).then_some(coverage)
+            let has_hole = samples.is_some_and(|samples| samples.outage.forbids(policy));
+            (coverage < policy.measured_coverage || has_hole).then_some(coverage)
         };
         let power = || self.gpus.iter().map(|gpu| gpu.power.map(|power| power.samples));
         let reports_power = power().any(|samples| samples.is_some());

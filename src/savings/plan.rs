@@ -8,11 +8,11 @@
 //! cheapest whole is taken. The saving of an action is the drop of what the fleet costs.
 
 use super::ConcurrentUsage;
-use super::coverage::{Class, Fleet, OpenPool, Slot};
+use super::coverage::{Class, Fleet, Layer, OpenPool, Slot};
 use super::offers::{Alternatives, SkipReason, Terms};
 use super::path::{Choice, Path};
 use super::pool::cents;
-use super::purchase::{PoolRow, Purchase, best_purchase, purchase};
+use super::purchase::{Bought, PoolRow, Purchase, best_purchase, purchase, saved};
 use crate::domain::{Action, ActionKind, CommitmentPool, Money, Risk};
 use rust_decimal::Decimal;
 use std::borrow::Cow;
@@ -317,39 +317,49 @@ impl<'a> Draft<'a> {
     /// What commitments pay of a component, those that are there and those that would be bought.
     pub(super) fn paid(&self, fleet: &Fleet, component: usize) -> Decimal {
         let bought = self.best_of(fleet.open_pools(component)).into_iter();
-        let bought = bought.map(|(_, saving)| saving);
+        let bought = bought.map(|(_, (_, _, saving))| saving);
         fleet.credit(component) + bought.sum::<Decimal>()
     }
 
-    /// The pools that a purchase pays for, with what it saves. Where not all members run for every
-    /// term, that is one term for those that run for it, or the longer for these and the shorter
-    /// for what it leaves: what saves most, and the shorter of equals.
-    fn best_of(&self, open: Vec<OpenPool>) -> Vec<(OpenPool, Decimal)> {
-        let bought = |open: &OpenPool| {
-            let usage = ConcurrentUsage::of(&open.hours);
-            best_purchase(open, &usage, self.terms).map(|(_, count, saving)| (count, saving))
-        };
+    /// What is bought for each pool where that pays. Where not all members run for every term, the
+    /// hours of those that run for the longer one justify how many of it, and the shorter is for
+    /// what these leave: what saves most together, and fewer of the longer of equals.
+    fn best_of(&self, open: Vec<OpenPool>) -> Vec<(OpenPool, Bought<'a>)> {
         let mut pools: BTreeMap<CommitmentPool, Vec<OpenPool>> = BTreeMap::new();
         for open in open.into_iter().filter(|open| self.terms.sold(&open.pool).next().is_some()) {
             pools.entry(open.pool.clone()).or_default().push(open);
         }
-        let of_pool = |mut terms: Vec<OpenPool>| {
-            let (mut most, mut best) = (Decimal::ZERO, None);
-            for (place, open) in terms.iter().enumerate() {
-                let Some((count, saving)) = bought(open) else { continue };
-                let shorter = place.checked_sub(1).map(|place| terms[place].beyond(count));
-                let rest = shorter.and_then(|rest| bought(&rest).map(|(_, more)| (rest, more)));
-                let whole = saving + rest.as_ref().map_or(Decimal::ZERO, |(_, more)| *more);
-                if whole > most {
-                    (most, best) = (whole, Some((place, saving, rest)));
+        pools.into_values().flat_map(|terms| self.best_terms(terms)).collect()
+    }
+
+    /// The same of one pool, of its hours by term, ascending.
+    fn best_terms(&self, terms: Vec<OpenPool>) -> Vec<(OpenPool, Bought<'a>)> {
+        let mut longer = terms.into_iter();
+        let Some(all) = longer.next() else { return Vec::new() };
+        let usage = ConcurrentUsage::of(&all.hours);
+        let whole = best_purchase(&all, self.terms);
+        let mut most = whole.map_or(Decimal::ZERO, |(_, _, saving)| saving);
+        let mut best = None;
+        for open in longer {
+            let Some((term, justified, _)) = best_purchase(&open, self.terms) else { continue };
+            for count in 1..=justified {
+                let month = self.terms.hours_per_month;
+                let Some(saving) = saved(&all, &usage, (term, count), month) else { continue };
+                let rest = all.beyond(count);
+                let rest = best_purchase(&rest, self.terms).map(|bought| (rest, bought));
+                let more = rest.as_ref().map_or(Decimal::ZERO, |(_, (_, _, more))| *more);
+                if saving + more > most {
+                    most = saving + more;
+                    best = Some((open.years, (term, count, saving), rest));
                 }
             }
-            let best = best.into_iter();
-            best.flat_map(move |(place, saving, rest)| {
-                std::iter::once((terms.swap_remove(place), saving)).chain(rest)
-            })
-        };
-        pools.into_values().flat_map(of_pool).collect()
+        }
+        match best {
+            Some((years, bought, rest)) => {
+                std::iter::once((OpenPool { years, ..all }, bought)).chain(rest).collect()
+            }
+            None => whole.map(|bought| (all, bought)).into_iter().collect(),
+        }
     }
 
     fn finish(mut self) -> Plan {
@@ -395,24 +405,22 @@ impl<'a> Draft<'a> {
                 members.entry(&slot.class.pool).or_default().push((workload, slot));
             }
         }
-        let mut pools: Vec<(usize, OpenPool)> = Vec::new();
+        let mut pools: Vec<(usize, (OpenPool, Bought<'_>))> = Vec::new();
         for component in self.fleet.components() {
             let open = self.fleet.open_pools(component);
             let lasting = open.iter().filter(|open| open.years.is_none_or(|years| years == 1));
             // Hours in which GPUs rest justify no purchase.
             let working = |open: &OpenPool| open.working.clone().unwrap_or(open.hours.clone());
             left_open.extend(lasting.map(|open| (open.pool.clone(), working(open))));
-            pools.extend(self.best_of(open).into_iter().map(|(open, _)| (component, open)));
+            pools.extend(self.best_of(open).into_iter().map(|bought| (component, bought)));
         }
-        pools.sort_by(|left, right| left.1.pool.cmp(&right.1.pool));
-        // What the longer term leaves of the members of a pool that run for both.
-        let mut longer: Option<(OpenPool, Decimal)> = None;
-        for (component, open) in pools {
-            longer = longer.filter(|(longer, _)| longer.pool == open.pool);
-            let shares = self.fleet.open_shares(component, open.layer());
+        pools.sort_by(|left, right| left.1.0.pool.cmp(&right.1.0.pool));
+        // What the longer term replaces of the cost of each workload in a pool.
+        let mut replaced: BTreeMap<(CommitmentPool, usize), Decimal> = BTreeMap::new();
+        for (component, (open, bought)) in pools {
+            let shares = self.fleet.open_shares(component, Layer::Term(0));
             let mut rows: BTreeMap<usize, PoolRow<'_>> = BTreeMap::new();
-            let own = members.get(&open.pool).into_iter().flatten();
-            for (workload, slot) in own.filter(|(_, slot)| open.holds(slot)) {
+            for (workload, slot) in members.get(&open.pool).into_iter().flatten() {
                 let row = rows.entry(*workload).or_insert_with(|| PoolRow {
                     workload: *workload,
                     id: &self.paths[*workload].id,
@@ -421,18 +429,23 @@ impl<'a> Draft<'a> {
                     monthly: Decimal::ZERO,
                 });
                 let share = shares.get(&slot.class).copied().unwrap_or(Decimal::ONE);
-                let left = longer.as_ref().filter(|(longer, _)| longer.holds(slot));
-                row.monthly += slot.monthly * share * left.map_or(Decimal::ONE, |(_, left)| *left);
+                row.monthly += slot.monthly * share;
                 row.slots.push(slot);
             }
             let mut rows: Vec<PoolRow<'_>> = rows.into_values().collect();
-            if longer.is_none() {
-                self.weigh_by_cover(component, &mut rows);
+            self.weigh_by_cover(component, &mut rows);
+            for row in &mut rows {
+                let replaced = replaced.get(&(open.pool.clone(), row.workload)).copied();
+                row.monthly = (row.monthly - replaced.unwrap_or_default()).max(Decimal::ZERO);
             }
-            let Some(purchase) = purchase(&open, &rows, self.terms) else { continue };
-            let covered = purchase.usage.covered_hours(purchase.count);
-            let covered = covered.checked_div(purchase.usage.total_hours()).unwrap_or_default();
-            longer = Some((open.clone(), Decimal::ONE - covered));
+            let Some(purchase) = purchase(&open, bought, &rows) else { continue };
+            let fees = purchase.monthly_fee(self.terms.hours_per_month).amount();
+            let saved = purchase.monthly_savings.amount();
+            for share in &purchase.shares {
+                let paid = fees * share.monthly_savings.amount() / saved;
+                let place = (open.pool.clone(), share.workload);
+                *replaced.entry(place).or_default() += share.monthly_savings.amount() + paid;
+            }
             for share in &purchase.shares {
                 parts[share.workload].push(CommitPart {
                     saving: share.monthly_savings,

@@ -232,15 +232,28 @@ pub(super) fn committed_rate(
     (term.effective_hourly.amount() * paid).checked_div(instances(worked))
 }
 
-/// The commitment that saves most on what a pool runs and nothing covers: its fees are paid, and
-/// the hours above it cost what they cost today. How many, which the hours at work must justify
-/// too, and what they save per month, unrounded and above zero.
-pub(super) fn best_purchase<'a>(
+/// What is bought for a pool: the term, how many, and what they save per month, unrounded.
+pub(super) type Bought<'a> = (&'a TermOffer, u32, Decimal);
+
+/// What so many commitments save per month on what a pool runs, unrounded: their fees are paid, and
+/// the hours above them cost what they cost today. No more hours are replaced than today's cost
+/// holds.
+pub(super) fn saved(
     open: &OpenPool,
     usage: &ConcurrentUsage,
-    terms: &'a Terms<'_>,
-) -> Option<(&'a TermOffer, u32, Decimal)> {
-    let month = terms.hours_per_month;
+    (term, count): (&TermOffer, u32),
+    month: Decimal,
+) -> Option<Decimal> {
+    let rates = PoolRates::new(open.hourly, term.effective_hourly).ok()?;
+    let fees = term.effective_hourly.amount() * Decimal::from(count) * month;
+    let saving = rates.monthly_savings(usage, count, month).amount();
+    Some(saving.min(open.monthly - fees))
+}
+
+/// The commitment that saves most on what a pool runs and nothing covers, above zero, as many as
+/// the hours at work justify too.
+pub(super) fn best_purchase<'a>(open: &OpenPool, terms: &'a Terms<'_>) -> Option<Bought<'a>> {
+    let usage = ConcurrentUsage::of(&open.hours);
     let working = open.working.as_deref().map(ConcurrentUsage::of);
     terms
         .sold(&open.pool)
@@ -248,58 +261,58 @@ pub(super) fn best_purchase<'a>(
         .filter_map(|term| {
             let rates = PoolRates::new(open.hourly, term.effective_hourly).ok()?;
             let working = working.as_ref().map(|working| rates.best_count(working));
-            let count = rates.best_count(usage).min(working.unwrap_or(u32::MAX));
-            let fees = term.effective_hourly.amount() * Decimal::from(count) * month;
-            // No more hours are replaced than today's cost holds.
-            let saving = rates.monthly_savings(usage, count, month).amount();
-            Some((term, count, saving.min(open.monthly - fees)))
+            let count = rates.best_count(&usage).min(working.unwrap_or(u32::MAX));
+            Some((term, count, saved(open, &usage, (term, count), terms.hours_per_month)?))
         })
         // Of equals the first, in the order of preference.
         .reduce(|best, next| if next.2 > best.2 { next } else { best })
         .filter(|(_, count, saving)| *count > 0 && *saving > Decimal::ZERO)
 }
 
-/// What is bought for a pool, with the part of each workload.
+/// What is bought for a pool, with the part of each workload: first of those that run for its
+/// term, and of the others what is more than these cost.
 pub(super) fn purchase(
     open: &OpenPool,
+    (term, count, saving): Bought<'_>,
     rows: &[PoolRow<'_>],
-    terms: &Terms<'_>,
 ) -> Option<Purchase> {
-    let on_demand = open.hourly;
-    let usage = ConcurrentUsage::of(&open.hours);
-    let (term, count, saving) = best_purchase(open, &usage, terms)?;
-    let currency = on_demand.currency();
-    let weights: Vec<Decimal> = rows.iter().map(|row| row.monthly).collect();
-    let most: Decimal = weights.iter().map(|weight| cents(*weight)).sum();
-    let monthly_savings = Money::new(saving.min(most), currency).rounded();
-    if monthly_savings.amount() <= Decimal::ZERO {
-        return None;
-    }
-    let parts = allocate(monthly_savings, &weights);
-    let shares = rows.iter().zip(parts).map(|(row, part)| {
-        let young = row.slots.iter().filter(|slot| slot.hours.is_young(terms.window_hours));
+    let currency = open.hourly.currency();
+    let holds = |row: &&PoolRow<'_>| row.slots.iter().any(|slot| open.holds(slot));
+    let (lasting, ending): (Vec<&PoolRow<'_>>, Vec<_>) = rows.iter().partition(holds);
+    let most = |rows: &[&PoolRow<'_>]| -> Decimal { rows.iter().map(|row| cents(row.monthly)).sum() };
+    let own = Money::new(saving.min(most(&lasting)), currency).rounded();
+    let rest = Money::new(saving - own.amount(), currency).rounded();
+    let rest = Money::new(rest.amount().min(most(&ending)), currency);
+    let split = |saving: Money, rows: &[&PoolRow<'_>]| {
+        allocate(saving, &rows.iter().map(|row| row.monthly).collect::<Vec<_>>())
+    };
+    let parts = split(own, &lasting).into_iter().chain(split(rest, &ending));
+    let shares = lasting.iter().chain(&ending).zip(parts).map(|(row, part)| {
+        let slots = row.slots.iter();
         PurchaseShare {
             id: row.id.to_owned(),
             workload: row.workload,
             instances: row.slots.len() as u32,
-            young: young.count() as u32,
+            young: slots.filter(|slot| slot.hours.is_young(open.hours.len())).count() as u32,
             monthly: row.monthly,
             monthly_savings: part,
         }
     });
-    let slots = rows.iter().flat_map(|row| &row.slots);
-    let evidence = slots.map(|slot| slot.hours.seen.len());
-    let shares = shares.filter(|share| !share.monthly_savings.amount().is_zero());
-    Some(Purchase {
+    let shares: Vec<PurchaseShare> =
+        shares.filter(|share| !share.monthly_savings.amount().is_zero()).collect();
+    let monthly_savings: Decimal = shares.iter().map(|share| share.monthly_savings.amount()).sum();
+    let slots = lasting.iter().flat_map(|row| &row.slots).filter(|slot| open.holds(slot));
+    let evidence = slots.map(|slot| slot.hours.seen.len()).min();
+    (monthly_savings > Decimal::ZERO).then(|| Purchase {
         key: open.pool.key.clone(),
         account: open.pool.account.clone(),
         term: term.clone(),
         count,
-        on_demand_hourly: on_demand,
-        usage,
-        shares: shares.collect(),
-        monthly_savings,
-        evidence_hours: evidence.min().unwrap_or(0),
+        on_demand_hourly: open.hourly,
+        usage: ConcurrentUsage::of(&open.hours),
+        shares,
+        monthly_savings: Money::new(monthly_savings, currency),
+        evidence_hours: evidence.unwrap_or(0),
         caveats: Vec::new(),
         steps: Vec::new(),
     })

@@ -25,7 +25,8 @@ impl Draft<'_> {
     const RESCOPE_RISK: Risk = Risk::Medium;
 
     /// Notes what is worth doing only once reservations are for their regions: a stop that saves
-    /// nothing as long as its zone holds what pays for it. What the plan does already stays.
+    /// nothing as long as its zone holds what pays for it. What need not be done then is not: a
+    /// change of scope has no fee.
     pub(super) fn improve_for_regions(&mut self, workloads: &[Alternatives]) {
         let zonal = self.terms.existing.zonal();
         if zonal.is_empty() || !self.terms.allows(Self::RESCOPE_RISK) {
@@ -38,18 +39,35 @@ impl Draft<'_> {
         let terms = Terms { existing: &regional, ..*self.terms };
         let mut other = Draft::of(workloads, &terms);
         other.improve();
-        let mut paths = self.paths.clone();
-        let mut dependents = Vec::new();
+        let (mut dependents, mut stays) = (Vec::new(), Vec::new());
         for (place, path) in other.paths.into_iter().enumerate() {
-            if self.paths[place].actions.is_empty() && !path.actions.is_empty() {
-                dependents.push((place, path.clone()));
-                paths[place] = path;
+            match (self.paths[place].actions.is_empty(), path.actions.is_empty()) {
+                (true, false) => dependents.push((place, path)),
+                (false, true) => stays.push((place, path)),
+                _ => {}
             }
         }
-        // Rows are rounded to cents, and what commitments pay is not.
-        let least = Decimal::new(dependents.len() as i64, 2);
-        let (with, without) = (self.rescoped_costs(&paths), self.rescoped_costs(&self.paths));
-        if with.into_iter().zip(without).all(|(with, without)| with + least <= without) {
+        let without = self.rescoped_costs(&self.paths);
+        let trials = [(true, true), (true, false), (false, true)].into_iter();
+        let cheaper = trials.filter_map(|(depend, stay)| {
+            let mut paths = self.paths.clone();
+            let own = dependents.iter().filter(|_| depend).chain(stays.iter().filter(|_| stay));
+            let mut changed = 0;
+            for (place, path) in own {
+                paths[*place] = path.clone();
+                changed += 1;
+            }
+            // Rows are rounded to cents, and what commitments pay is not.
+            let least = Decimal::new(changed, 2);
+            let with = self.rescoped_costs(&paths);
+            let saves = with.iter().zip(without).all(|(with, without)| with + least <= without);
+            (changed > 0 && saves).then_some((with, depend, stay))
+        });
+        let Some((_, depend, stay)) = cheaper.min_by_key(|(with, ..)| *with) else { return };
+        for (place, path) in stays.into_iter().filter(|_| stay) {
+            self.take(place, path);
+        }
+        if depend {
             self.dependents = dependents;
         }
     }

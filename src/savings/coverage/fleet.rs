@@ -181,18 +181,13 @@ pub(in crate::savings) struct OpenPool {
 }
 
 impl OpenPool {
-    /// The layer of its members.
-    pub fn layer(&self) -> Layer {
-        Layer::Term(usize::from(self.years == Some(TERMS[1])))
-    }
-
     /// Whether a member runs for its term.
     pub fn holds(&self, slot: &Slot) -> bool {
         let (most, years) = (slot.most_years, self.years.unwrap_or(TERMS[0]));
         most.is_none_or(|most| most >= years)
     }
 
-    /// What so many commitments of a longer term leave of it.
+    /// What so many commitments of a longer term leave of it; these cover what ends before too.
     pub fn beyond(&self, count: u32) -> Self {
         let covered = u64::from(count) * INSTANCE;
         let left = |hours: &[u64]| -> Vec<u64> {
