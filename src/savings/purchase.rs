@@ -279,7 +279,8 @@ pub(super) fn purchase(
     let currency = open.hourly.currency();
     let holds = |row: &&PoolRow<'_>| row.slots.iter().any(|slot| open.holds(slot));
     let (lasting, ending): (Vec<&PoolRow<'_>>, Vec<_>) = rows.iter().partition(holds);
-    let most = |rows: &[&PoolRow<'_>]| -> Decimal { rows.iter().map(|row| cents(row.monthly)).sum() };
+    let most =
+        |rows: &[&PoolRow<'_>]| -> Decimal { rows.iter().map(|row| cents(row.monthly)).sum() };
     let own = Money::new(saving.min(most(&lasting)), currency).rounded();
     let rest = Money::new(saving - own.amount(), currency).rounded();
     let rest = Money::new(rest.amount().min(most(&ending)), currency);

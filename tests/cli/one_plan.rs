@@ -347,15 +347,18 @@ impl<'a> Views<'a> {
             }
         }
         for row in self.csv("audit --format focus") {
-            let mut workloads = self.workloads().iter();
-            let Some(one) =
-                workloads.find(|workload| workload["id"] == row["x_WorkloadId"].as_str())
-            else {
-                continue;
+            let is_unused = row["x_Classification"] == "unused";
+            let (key, id) = match is_unused {
+                true => ("unused_commitments", &row["ResourceId"]),
+                false => ("workloads", &row["x_WorkloadId"]),
             };
-            let said = (row["x_Classification"].clone(), row["x_State"].clone());
-            let class = text(&one["classification"]);
-            assert_eq!(said, (class, text(&one["state"])), "{one}");
+            let mut subjects = list(&self.audit[key]).iter();
+            let one = subjects.find(|subject| subject["id"] == id.as_str()).expect("the subject");
+            if !is_unused {
+                let said = (row["x_Classification"].clone(), row["x_State"].clone());
+                let class = text(&one["classification"]);
+                assert_eq!(said, (class, text(&one["state"])), "{one}");
+            }
             let actions = list(&one["plan"]["actions"]);
             let joined = |part: fn(&Value) -> String| {
                 let words: Vec<String> = actions.iter().map(part).collect();

@@ -114,6 +114,30 @@ fn an_accelerated_type_in_an_attribute_that_nobody_knows_is_a_gap() {
             "nvidia/gpu",
         ),
         (
+            "nomad",
+            "nomad_job.a",
+            json!({"jobspec": "task \"t\" { resources { device \"gpu\" {} } }"}),
+            "device \"gpu\"",
+        ),
+        (
+            "snowflake",
+            "snowflake_compute_pool.a",
+            json!({"instance_family": "GPU_NV_M"}),
+            "GPU_NV_M",
+        ),
+        (
+            "castai",
+            "castai_node_template.a",
+            json!({"constraints": [{"instance_families": [{"include": ["p4d", "p5"]}]}]}),
+            "p4d, p5",
+        ),
+        (
+            "castai",
+            "castai_node_template.a",
+            json!({"constraints": [{"gpu": [{"manufacturers": ["NVIDIA"], "min_count": 1}]}]}),
+            "NVIDIA",
+        ),
+        (
             "exoscale",
             "exoscale_sks_nodepool.a",
             json!({"instance_type": "gpua5000.small"}),

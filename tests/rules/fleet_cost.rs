@@ -268,6 +268,26 @@ fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
     assert_eq!(reserved.scope_changes[0].monthly_savings.amount(), decimal("383.98"));
 }
 
+/// A resize to a g5.xlarge with a year of it would cost 219.00 + 462.66; the reservation of the
+/// next zone covers the machine as it is: 0.30 × 730.
+#[test]
+fn a_change_of_scope_is_before_a_resize_that_leaves_what_is_paid_for() {
+    let mut zonal = at_sixty_cents(1);
+    zonal.instance_type = "g5.2xlarge".to_owned();
+    zonal.recurring_hourly = decimal("0.3");
+    zonal.zone = Some("us-east-1b".to_owned());
+    let half = Machine::new("i-1", "g5.2xlarge")
+        .cpu(flat(20.0))
+        .gpu(0, flat(50.0))
+        .vram(0, 8_000.0, A10G_MIB);
+    let report = audited(&with(vec![half], zonal));
+    // 219.00 + 1.212 × 730.
+    assert_eq!(total(&report), decimal("1103.76"));
+    assert_eq!(planned(&report), decimal("219.00"));
+    assert!(report.purchases.is_empty(), "{:?}", report.purchases);
+    assert_eq!(report.scope_changes[0].monthly_savings.amount(), decimal("884.76"));
+}
+
 #[test]
 fn what_a_zone_holds_for_an_idle_machine_serves_those_of_other_zones() {
     let mut zonal = at_sixty_cents(2);

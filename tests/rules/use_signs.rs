@@ -148,8 +148,15 @@ fn a_network_that_is_not_measured_weakens_a_stop_as_a_missing_cpu_does() {
     let short = counted(quiet(2.0), [PERIODS, 3_628]);
     let part = "network traffic was measured in 89% of the time only on i-1";
     assert_eq!(said(short), weak(&[part]));
-    let long = counted(quiet(2.0), [PERIODS, 3_629]);
+    // Of every ten periods one is missing, of 4,032 403: no hour is without a sample.
+    let most = |period: u32| (period % 10 != 5).then_some(8_000.0);
+    let long = counted(quiet(2.0), [PERIODS, 0]);
+    let long = long.series(Metric::NetworkOut, Statistic::Sum, None, most);
     assert_eq!(said(long), (vec![], Risk::Low, "884.76".to_owned()));
+    // As many samples, the last of them 33 hours before the end: what is stale is no proof.
+    let stale = counted(quiet(2.0), [PERIODS, 3_629]);
+    let part = "network traffic was measured in 90% of the time only on i-1";
+    assert_eq!(said(stale), weak(&[part]));
     // What is not known may be worse than what is.
     let reached = "CPU reached 7.2% on i-1 (idle below 5%): check what runs there";
     assert_eq!(said(quiet(7.2)), weak(&[missing, reached]));

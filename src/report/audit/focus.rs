@@ -121,6 +121,10 @@ columns! {
         text "SubAccountId", "", Flat, payer(charge.one.account.clone()), "";
         text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
         text "x_Classification", "", Flat, "unused".to_owned(), "";
+        opt text "x_PlanAction", "", Flat, of_plan(&charge.one.actions, |action| action.kind().to_string()), "";
+        opt text "x_PlanRisk", "", Flat, charge.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
+        opt text "x_PlanCaveats", "", Flat, caveats(&charge.one.actions), "";
+        opt money "x_PlanMonthlySavings", "", Flat, saved(&charge.one.actions), "Of the commitment, in each of its rows.";
     }
 }
 

@@ -114,6 +114,14 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
         .map(|charge| decimal(charge.amount()?))
         .sum();
     let usage = reservation.usage_price().map_or(Some(Decimal::ZERO), decimal);
+    let upfront = reservation
+        .fixed_price()
+        .map_or(Ok(Decimal::ZERO), |price| stated(id, "fixed price", decimal(price)))?;
+    let recurring_hourly = stated(id, "hourly price", hourly)? + stated(id, "hourly price", usage)?;
+    // None is given away: a price that is absent is not zero.
+    if upfront.is_zero() && recurring_hourly.is_zero() {
+        return Err(unreadable(id, "price"));
+    }
     Ok(ReservedInstances {
         id: id.to_owned(),
         account: None,
@@ -135,10 +143,8 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
         currency: code.map_or(Ok(Currency::of_region(region)), |code| {
             stated(id, "currency", Currency::from_code(code.as_str()))
         })?,
-        upfront: reservation
-            .fixed_price()
-            .map_or(Ok(Decimal::ZERO), |price| stated(id, "fixed price", decimal(price)))?,
-        recurring_hourly: stated(id, "hourly price", hourly)? + stated(id, "hourly price", usage)?,
+        upfront,
+        recurring_hourly,
     })
 }
 

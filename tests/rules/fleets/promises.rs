@@ -170,6 +170,28 @@ fn a_last_day_allows_the_terms_that_end_before() {
     assert_eq!(planned, decimal("707.97"));
 }
 
+/// The longer term covers what ends too: 0–20 h of one that stays and 20–24 h of one that ends are
+/// one unit around the clock, 0.378272 × 730 = 276.14, and what it saves is of the one that stays.
+#[test]
+fn a_longer_term_saves_in_the_hours_of_what_ends_before_it() {
+    let between = |id: &str, from: u32, until: u32| {
+        let runs = move |period: u32| (from..until).contains(&(period / 12 % 24));
+        let on = |level: f64| move |period: u32| runs(period).then_some(level);
+        let machine = Machine::new(id, "g5.xlarge").cpu(on(50.0)).gpu(0, on(WORKS));
+        machine.vram(0, HELD_MIB, A10G_MIB)
+    };
+    let ends = between("i-2", 20, 24).tag("gpucost:until", &in_days(2 * 366));
+    let report = at_high(vec![between("i-1", 0, 20), ends]);
+    let [bought] = report.purchases.as_slice() else { panic!("{:?}", report.purchases) };
+    assert_eq!((bought.count, bought.promise().expect("a term").term.years), (1, 3));
+    // 734.38 − 276.14.
+    assert_eq!(bought.monthly_savings.amount(), decimal("458.24"));
+    let shares = bought.shares.iter().map(|share| share.id.as_str());
+    assert_eq!(shares.collect::<Vec<_>>(), ["i-1"]);
+    let planned = report.totals.planned_monthly_cost.expect("priced").amount();
+    assert_eq!(planned, decimal("276.14"));
+}
+
 #[test]
 fn a_finding_shows_the_cents_of_the_action_that_answers_it() {
     let saved = |risk: Risk| {

@@ -156,14 +156,14 @@ pub(super) const WITHOUT_TYPES: [&str; 13] = [
 ];
 
 /// Attributes that name a type of machine or of card wherever they stand.
-pub(super) const TYPE_KEYS: [&str; 31] = [
+pub(super) const TYPE_KEYS: [&str; 32] = [
     "accelerator", "accelerator_config", "accelerator_configs", "accelerator_type",
     "accelerator_types", "accelerators", "ec2_instance_type", "flavor", "gpu", "gpu_type",
-    "guest_accelerator", "guest_accelerators", "instance_group", "instance_groups",
-    "instance_shape", "instance_shape_name", "instance_type", "instance_type_name",
-    "instance_types", "machine_type", "node_shape", "node_size_family", "node_type",
-    "node_type_id", "platform_id", "server_type", "sku_name", "virtual_machine_size", "vm_size",
-    "workload_profile_type", "workload_type",
+    "guest_accelerator", "guest_accelerators", "instance_family", "instance_group",
+    "instance_groups", "instance_shape", "instance_shape_name", "instance_type",
+    "instance_type_name", "instance_types", "machine_type", "node_shape", "node_size_family",
+    "node_type", "node_type_id", "platform_id", "server_type", "sku_name", "virtual_machine_size",
+    "vm_size", "workload_profile_type", "workload_type",
 ];
 
 /// Attributes that name the type of what is a machine itself, and anything elsewhere.
@@ -193,7 +193,8 @@ pub(super) const COUNTS: [&str; 7] = [
 ];
 
 /// What a job of Nomad requests devices by; one where it states no number.
-const NOMAD_DEVICES: [&str; 2] = ["\"amd/gpu", "\"nvidia/gpu"];
+const NOMAD_DEVICES: [&str; 5] =
+    ["\"amd/gpu", "\"google/tpu", "\"intel/gpu", "\"nvidia/gpu", "device \"gpu\""];
 
 /// The key of requirements of Karpenter that name categories of types.
 pub(super) const CATEGORY: &str = "/instance-category";

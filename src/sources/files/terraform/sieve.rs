@@ -215,7 +215,7 @@ impl<'a> Sieve<'a> {
         match self.key {
             "accelerator_type" | "accelerator_types" | "gpu_type" | "gpu_type_ids" => true,
             "type" => self.parent.contains("accelerator"),
-            "include_names" | "sku" => self.parent == "gpu",
+            "include_names" | "manufacturers" | "sku" => self.parent == "gpu",
             // Of the accelerators of a fleet of Deadline Cloud.
             "name" => self.parent == "selections",
             _ => false,
@@ -274,6 +274,7 @@ impl<'a> Sieve<'a> {
         // Karpenter has the families of a requirement under `values`.
         // Definitions of tasks and images have a family of their own.
         let lists_families = self.key == "values"
+            || self.parent == "instance_families"
             || (self.key != "family"
                 && ["famil", "instance_type"].iter().any(|word| self.key.contains(word)));
         let is_name = |part: &&str| {
