@@ -179,7 +179,7 @@ type Wanted = &'static [(Metric, Statistic, u32)];
 /// Neither stands in for the GPU.
 const OF_INSTANCE: Wanted = &[
     (Metric::CpuUtilization, Statistic::Average, 0),
-    (Metric::CpuUtilization, Statistic::Maximum, HOUR_SECONDS),
+    (Metric::CpuUtilization, Statistic::Maximum, 0),
     (Metric::NetworkIn, Statistic::Sum, HOUR_SECONDS),
     (Metric::NetworkOut, Statistic::Sum, HOUR_SECONDS),
 ];

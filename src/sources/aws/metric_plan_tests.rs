@@ -212,19 +212,18 @@ fn points(gpus: u16, detail: Detail) -> i64 {
 #[test]
 fn hours_are_a_fifth_of_the_points() {
     let one = |detail| points(1, detail);
-    // CPU, and average and maximum of utilization and memory: five series of 4,032.
-    // Maximum of CPU, traffic in both directions, power, temperature, encoder: six of 336. Size: 14
-    // days.
-    assert_eq!(one(Detail::Full), 5 * 4_032 + 6 * 336 + 14);
+    // Average and maximum of CPU, utilization and memory: six series of 4,032.
+    // Traffic in both directions, power, temperature, encoder: five of 336. Size: 14 days.
+    assert_eq!(one(Detail::Full), 6 * 4_032 + 5 * 336 + 14);
     // CPU, utilization and memory have three series each, with the number of readings.
     assert_eq!(one(Detail::Hours), 14 * 336 + 14);
-    assert_eq!(one(Detail::Grid), 3 * 4_032 + 336);
+    assert_eq!(one(Detail::Grid), 4 * 4_032);
     let eight = |detail| points(8, detail);
-    assert_eq!(eight(Detail::Full), 4_032 + 3 * 336 + 8 * (4 * 4_032 + 3 * 336 + 14));
+    assert_eq!(eight(Detail::Full), 2 * 4_032 + 2 * 336 + 8 * (4 * 4_032 + 3 * 336 + 14));
     assert_eq!(eight(Detail::Hours), 5 * 336 + 8 * (9 * 336 + 14));
-    assert_eq!(eight(Detail::Grid), 4_032 + 336 + 8 * 2 * 4_032);
+    assert_eq!(eight(Detail::Grid), 2 * 4_032 + 8 * 2 * 4_032);
     let share = |part: i64, gpus| part as f64 / points(gpus, Detail::Full) as f64;
-    // 4,718 of 22,190 and 25,984 of 142,240 points.
-    assert!((share(one(Detail::Hours), 1) - 0.2126).abs() < 1e-4);
-    assert!((share(eight(Detail::Hours), 8) - 0.1827).abs() < 1e-4);
+    // 4,718 of 25,886 and 25,984 of 145,936 points.
+    assert!((share(one(Detail::Hours), 1) - 0.1823).abs() < 1e-4);
+    assert!((share(eight(Detail::Hours), 8) - 0.1781).abs() < 1e-4);
 }

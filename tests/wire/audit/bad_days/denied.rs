@@ -81,8 +81,8 @@ fn without_values_nothing_is_judged_and_it_ran_since_launch() {
     assert_eq!(gaps(&report), ["GPU utilization", "metrics", "running time"]);
     let denied = gap(&report, "metrics");
     names("cloudwatch:GetMetricData", denied);
-    // CPU and network, utilization twice, memory twice and four beside it.
-    assert!(denied.1.ends_with("; 11 series are missing"), "{}", denied.1);
+    // CPU twice and network, utilization twice, memory twice and four beside it.
+    assert!(denied.1.ends_with("; 12 series are missing"), "{}", denied.1);
     let row = workload(&report, &office.ids[0]);
     assert_eq!(row["classification"], "insufficient-data");
     assert_eq!(row["monthly_cost"], COST_AROUND_THE_CLOCK);

@@ -16,17 +16,17 @@ use crate::wire::loopback::{Fault, Target, Times};
 fn metrics_that_cost_too_much_are_not_asked_for() {
     let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let run = office.audit().args(&["--max-api-cost", "0"]).run();
-    // 3 of instance and 8 of its GPU, at 0.01 a thousand.
+    // 4 of instance and 8 of its GPU, at 0.01 a thousand.
     assert_eq!(
         run.error(2),
-        "error: requesting 11 metrics would cost about USD 0.00011, more than the limit of 0\n\
+        "error: requesting 12 metrics would cost about USD 0.00012, more than the limit of 0\n\
          hint: raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source \
          none`\n"
     );
     assert_eq!(office.account.loopback.calls("cloudwatch", "GetMetricData"), 0);
 
-    let run = office.audit().args(&["--max-api-cost", "0.00011"]).run();
-    assert_eq!(run.json(0)["api"]["estimated_cost_usd"], 0.00011);
+    let run = office.audit().args(&["--max-api-cost", "0.00012"]).run();
+    assert_eq!(run.json(0)["api"]["estimated_cost_usd"], 0.00012);
 }
 
 #[test]
