@@ -111,7 +111,7 @@ fn list(
                 false => ("<td>", "</td>", SENTENCE),
             };
             page.markup(open);
-            page.text(&cut(cell, most));
+            page.text(cut(cell, most));
             page.markup(close);
         }
         html!(page, "</tr>\n");

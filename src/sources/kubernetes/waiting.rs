@@ -122,7 +122,8 @@ mod tests {
         let two = json!({"deviceClassName": gpu, "allocationMode": "ExactCount", "count": 2});
         let all = json!({"deviceClassName": gpu, "allocationMode": "All"});
         let monitor = json!({"deviceClassName": gpu, "adminAccess": true});
-        let rows: [(Value, Result<(u32, &str), Option<String>>); 8] = [
+        type Requested = Result<(u32, &'static str), Option<String>>;
+        let rows: [(Value, Requested); 8] = [
             (json!({"exactly": class(gpu)}), Ok((1, gpu))),
             (json!({"exactly": two}), Ok((2, gpu))),
             // The first version of the API.
