@@ -108,7 +108,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     }
     if args.estate.strict && code == ExitCode::Done && !origin.read.other_currencies.is_empty() {
         let hint = "the last table names the currencies; leave out `--strict` to go without them";
-        let error = "rows of the bill were left out";
+        let error = "rows of the bill were skipped";
         code = output::complain(error, hint, ExitCode::Incomplete, io);
     }
     let Some(path) = &args.write_prices else { return Ok(code) };

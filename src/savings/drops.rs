@@ -245,8 +245,7 @@ impl Draft<'_> {
             match risk {
                 Some(risk) => parts[*member].push(CommitPart {
                     saving,
-                    detail: "existing commitments cover it that other actions of the plan free"
-                        .to_owned(),
+                    detail: "covered by existing commitments that other actions free".to_owned(),
                     risk,
                     caveat: None,
                 }),

@@ -35,6 +35,12 @@ fn a_night_of_the_demo_is_a_trend() {
     let period = &trend["periods"][0];
     assert_eq!(period["first_day"], "2026-10-18");
     assert_eq!(period["recorded_days"], 13);
+    // What changed is between the ends of what is shown, 6 of 13 days each, as from the first day on.
+    let change = trend["change"].as_array().expect("a list");
+    assert_eq!(change[0]["meaning"], "2026-10-18 to 2026-10-23");
+    assert_eq!(change.last().expect("the last")["meaning"], "2026-10-25 to 2026-10-30");
+    let since = history(&world, &["--since", "2026-10-18", "--format", "json"]).json();
+    assert_eq!(since["change"], trend["change"]);
     // Each share is rounded by itself.
     let shares = trend["shares"].as_array().expect("a list");
     let sum: i64 = shares.iter().map(|share| cents(&share["spend"])).sum();

@@ -346,6 +346,8 @@ impl<'a> Views<'a> {
                 assert!((hourly - stated).abs() < 1e-6, "{hourly}: {workload}");
             }
         }
+        let mut named: BTreeSet<(&str, String)> = BTreeSet::new();
+        let mut sum = Decimal::ZERO;
         for row in self.csv("audit --format focus") {
             let is_unused = row["x_Classification"] == "unused";
             let (key, id) = match is_unused {
@@ -376,8 +378,13 @@ impl<'a> Views<'a> {
                 actions.iter().map(|action| decimal(&cents(&action["monthly_savings"]))).sum();
             let stated = Some(&row["x_PlanMonthlySavings"]).filter(|cell| !cell.is_empty());
             let stated = stated.map(|cell| decimal(cell));
-            assert_eq!(stated, (!actions.is_empty()).then_some(saved), "{one}");
+            // Each saving stands once, in the first row that is about it.
+            let is_first = named.insert((key, id.clone()));
+            assert_eq!(stated, (is_first && !actions.is_empty()).then_some(saved), "{one}");
+            sum += stated.unwrap_or_default();
         }
+        let all = self.audit["summary"]["monthly_savings"].as_f64();
+        assert_eq!(sum, all.map_or(Decimal::ZERO, |all| decimal(&format!("{all:.2}"))));
     }
 }
 

@@ -11,120 +11,121 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use rust_decimal::Decimal;
+use std::collections::BTreeSet;
 
 /// What every row says that it is.
 const ESTIMATE: &str = "estimate, not a bill";
 
 columns! {
     /// The columns of the specification in its order, and ours after them.
-    fn used<'a>(charge: &'a Charge<'a>) {
-        opt text "AvailabilityZone", "", Flat, charge.zone.clone(), "";
-        money "BilledCost", "", Flat, charge.billed, "";
-        text "BillingAccountId", "", Flat, payer(json_account(&charge.one.workload.key.account)), "";
+    fn used<'a>(row: (&'a Charge<'a>, bool)) {
+        opt text "AvailabilityZone", "", Flat, row.0.zone.clone(), "";
+        money "BilledCost", "", Flat, row.0.billed, "";
+        text "BillingAccountId", "", Flat, payer(json_account(&row.0.one.workload.key.account)), "";
         opt text "BillingAccountName", "", Flat, None::<String>, "";
-        text "BillingCurrency", "", Flat, charge.effective.currency().code().to_owned(), "";
-        text "BillingPeriodEnd", "", Flat, billing_period(charge.period).1, "";
-        text "BillingPeriodStart", "", Flat, billing_period(charge.period).0, "";
+        text "BillingCurrency", "", Flat, row.0.effective.currency().code().to_owned(), "";
+        text "BillingPeriodEnd", "", Flat, billing_period(row.0.period).1, "";
+        text "BillingPeriodStart", "", Flat, billing_period(row.0.period).0, "";
         text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
         opt text "ChargeClass", "", Flat, None::<String>, "";
-        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: {} {}", words(charge.kind).0[0], charge.one.workload.key.instance_type), "";
+        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: {} {}", words(row.0.kind).0[0], row.0.one.workload.key.instance_type), "";
         text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
-        text "ChargePeriodEnd", "", Flat, time(charge.period.end), "";
-        text "ChargePeriodStart", "", Flat, time(charge.period.start), "";
-        opt word[&[]] "CommitmentDiscountCategory", "", Flat, words(charge.kind).1.map(|(category, _)| category), "";
-        opt text "CommitmentDiscountId", "", Flat, charge.commitment.clone(), "";
+        text "ChargePeriodEnd", "", Flat, time(row.0.period.end), "";
+        text "ChargePeriodStart", "", Flat, time(row.0.period.start), "";
+        opt word[&[]] "CommitmentDiscountCategory", "", Flat, words(row.0.kind).1.map(|(category, _)| category), "";
+        opt text "CommitmentDiscountId", "", Flat, row.0.commitment.clone(), "";
         opt text "CommitmentDiscountName", "", Flat, None::<String>, "";
-        opt word[&[]] "CommitmentDiscountStatus", "", Flat, words(charge.kind).1.map(|_| "Used"), "";
-        opt word[&[]] "CommitmentDiscountType", "", Flat, words(charge.kind).1.map(|(_, kind)| kind), "";
-        text "ConsumedQuantity", "", Flat, plain(charge.hours), "";
+        opt word[&[]] "CommitmentDiscountStatus", "", Flat, words(row.0.kind).1.map(|_| "Used"), "";
+        opt word[&[]] "CommitmentDiscountType", "", Flat, words(row.0.kind).1.map(|(_, kind)| kind), "";
+        text "ConsumedQuantity", "", Flat, plain(row.0.hours), "";
         text "ConsumedUnit", "", Flat, "Hours".to_owned(), "";
-        money "ContractedCost", "", Flat, charge.list, "";
-        opt text "ContractedUnitPrice", "", Flat, charge.unit_price.map(plain), "";
-        money "EffectiveCost", "", Flat, charge.effective, "";
-        text "InvoiceIssuerName", "", Flat, cloud(charge.one.workload.key.provider)[1].to_owned(), "";
-        money "ListCost", "", Flat, charge.list, "";
-        opt text "ListUnitPrice", "", Flat, charge.unit_price.map(plain), "";
-        word[&[]] "PricingCategory", "", Flat, words(charge.kind).0[2], "";
-        text "PricingQuantity", "", Flat, plain(charge.hours), "";
+        money "ContractedCost", "", Flat, row.0.list, "";
+        opt text "ContractedUnitPrice", "", Flat, row.0.unit_price.map(plain), "";
+        money "EffectiveCost", "", Flat, row.0.effective, "";
+        text "InvoiceIssuerName", "", Flat, cloud(row.0.one.workload.key.provider)[1].to_owned(), "";
+        money "ListCost", "", Flat, row.0.list, "";
+        opt text "ListUnitPrice", "", Flat, row.0.unit_price.map(plain), "";
+        word[&[]] "PricingCategory", "", Flat, words(row.0.kind).0[2], "";
+        text "PricingQuantity", "", Flat, plain(row.0.hours), "";
         text "PricingUnit", "", Flat, "Hours".to_owned(), "";
-        text "ProviderName", "", Flat, cloud(charge.one.workload.key.provider)[0].to_owned(), "";
-        text "PublisherName", "", Flat, cloud(charge.one.workload.key.provider)[1].to_owned(), "";
-        text "RegionId", "", Flat, charge.one.workload.key.region.clone(), "";
-        text "RegionName", "", Flat, charge.one.workload.key.region.clone(), "";
-        text "ResourceId", "", Flat, charge.instance.map_or_else(|| charge.one.workload.id(), |id| id.native().to_owned()), "";
-        text "ResourceName", "", Flat, charge.one.workload.name.clone(), "";
-        word[&[]] "ResourceType", "", Flat, if instances(charge) == 1 { "instance" } else { "instances" }, "";
-        word[&[]] "ServiceCategory", "", Flat, if is_idle_storage(charge) { "Storage" } else { "Compute" }, "";
-        word[&[]] "ServiceName", "", Flat, cloud(charge.one.workload.key.provider)[2], "";
-        text "SkuId", "", Flat, sku(charge), "";
-        text "SkuPriceId", "", Flat, format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), words(charge.kind).0[1]), "";
-        text "SubAccountId", "", Flat, payer(json_account(&charge.one.workload.key.account)), "";
+        text "ProviderName", "", Flat, cloud(row.0.one.workload.key.provider)[0].to_owned(), "";
+        text "PublisherName", "", Flat, cloud(row.0.one.workload.key.provider)[1].to_owned(), "";
+        text "RegionId", "", Flat, row.0.one.workload.key.region.clone(), "";
+        text "RegionName", "", Flat, row.0.one.workload.key.region.clone(), "";
+        text "ResourceId", "", Flat, row.0.instance.map_or_else(|| row.0.one.workload.id(), |id| id.native().to_owned()), "";
+        text "ResourceName", "", Flat, row.0.one.workload.name.clone(), "";
+        word[&[]] "ResourceType", "", Flat, if instances(row.0) == 1 { "instance" } else { "instances" }, "";
+        word[&[]] "ServiceCategory", "", Flat, if is_idle_storage(row.0) { "Storage" } else { "Compute" }, "";
+        word[&[]] "ServiceName", "", Flat, cloud(row.0.one.workload.key.provider)[2], "";
+        text "SkuId", "", Flat, sku(row.0), "";
+        text "SkuPriceId", "", Flat, format!("{}/{}/{}", row.0.one.workload.key.region, sku(row.0), words(row.0.kind).0[1]), "";
+        text "SubAccountId", "", Flat, payer(json_account(&row.0.one.workload.key.account)), "";
         opt text "SubAccountName", "", Flat, None::<String>, "";
-        opt text "Tags", "", Flat, tags(charge), "";
+        opt text "Tags", "", Flat, tags(row.0), "";
         text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
-        text "x_WorkloadId", "", Flat, charge.one.workload.id(), "";
-        text "x_WorkloadKind", "", Flat, charge.one.workload.kind.to_string(), "";
-        text "x_InstanceType", "", Flat, charge.one.workload.key.instance_type.clone(), "";
-        count "x_InstanceCount", "", Flat, instances(charge), "";
-        opt text "x_GpuModel", "", Flat, charge.one.workload.shape.as_ref().and_then(|shape| Some(shape.gpu.as_ref()?.model.name().to_owned())), "";
-        opt text "x_GpuCount", "", Flat, gpus(charge).map(plain), "";
-        word[&[]] "x_Classification", "", Flat, charge.one.verdict.classification.name(), "";
-        opt word[&[]] "x_State", "", Flat, charge.one.verdict.state.map(|state| state.name()), "";
-        opt text "x_MeanUtilizationPercent", "", Flat, charge.mean_percent.filter(|_| is_measured(charge)).map(|mean| rounded(mean, 4)), "The mean that the split rests on.";
-        opt money "x_UsefulCost", "", Flat, is_measured(charge).then_some(charge.split.useful), "";
-        opt money "x_IdleCost", "", Flat, is_measured(charge).then_some(charge.split.idle), "";
-        money "x_UnmeasuredCost", "", Flat, charge.split.unmeasured, "";
-        opt text "x_IdleCostShare", "", Flat, charge.split.idle.amount().checked_div(measured(charge)).map(|share| rounded(share, 4)), "";
-        opt text "x_PlanAction", "", Flat, of_plan(&charge.one.actions, |action| action.kind().to_string()), "";
-        opt text "x_PlanTarget", "", Flat, target(&charge.one.actions).map(|to| format!("{} × {}", to.count, to.instance_type)), "";
-        opt text "x_PlanRisk", "", Flat, charge.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
-        opt text "x_PlanCaveats", "", Flat, caveats(&charge.one.actions), "";
-        opt money "x_PlanMonthlySavings", "", Flat, saved(&charge.one.actions), "Of the workload, in each of its rows.";
+        text "x_WorkloadId", "", Flat, row.0.one.workload.id(), "";
+        text "x_WorkloadKind", "", Flat, row.0.one.workload.kind.to_string(), "";
+        text "x_InstanceType", "", Flat, row.0.one.workload.key.instance_type.clone(), "";
+        count "x_InstanceCount", "", Flat, instances(row.0), "";
+        opt text "x_GpuModel", "", Flat, row.0.one.workload.shape.as_ref().and_then(|shape| Some(shape.gpu.as_ref()?.model.name().to_owned())), "";
+        opt text "x_GpuCount", "", Flat, gpus(row.0).map(plain), "";
+        word[&[]] "x_Classification", "", Flat, row.0.one.verdict.classification.name(), "";
+        opt word[&[]] "x_State", "", Flat, row.0.one.verdict.state.map(|state| state.name()), "";
+        opt text "x_MeanUtilizationPercent", "", Flat, row.0.mean_percent.filter(|_| is_measured(row.0)).map(|mean| rounded(mean, 4)), "The mean that the split rests on.";
+        opt money "x_UsefulCost", "", Flat, is_measured(row.0).then_some(row.0.split.useful), "";
+        opt money "x_IdleCost", "", Flat, is_measured(row.0).then_some(row.0.split.idle), "";
+        money "x_UnmeasuredCost", "", Flat, row.0.split.unmeasured, "";
+        opt text "x_IdleCostShare", "", Flat, row.0.split.idle.amount().checked_div(measured(row.0)).map(|share| rounded(share, 4)), "";
+        opt text "x_PlanAction", "", Flat, of_plan(&row.0.one.actions, |action| action.kind().to_string()), "";
+        opt text "x_PlanTarget", "", Flat, target(&row.0.one.actions).map(|to| format!("{} × {}", to.count, to.instance_type)), "";
+        opt text "x_PlanRisk", "", Flat, row.0.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
+        opt text "x_PlanCaveats", "", Flat, caveats(&row.0.one.actions), "";
+        opt money "x_PlanMonthlySavings", "", Flat, saved(&row.0.one.actions).filter(|_| row.1), "Of the whole workload, in the first of its rows.";
     }
 
     /// What is paid for and does not run. Room of a capacity reservation is paid by the hour; the
     /// unused part of a commitment by its fee, has no list price, and is about no resource but
     /// the commitment.
-    fn unused<'a>(charge: &'a UnusedCharge<'a>) {
-        money "BilledCost", "", Flat, charge.billed, "";
-        text "BillingAccountId", "", Flat, payer(charge.one.account.clone()), "";
-        text "BillingCurrency", "", Flat, charge.effective.currency().code().to_owned(), "";
-        text "BillingPeriodEnd", "", Flat, billing_period(charge.period).1, "";
-        text "BillingPeriodStart", "", Flat, billing_period(charge.period).0, "";
+    fn unused<'a>(row: (&'a UnusedCharge<'a>, bool)) {
+        money "BilledCost", "", Flat, row.0.billed, "";
+        text "BillingAccountId", "", Flat, payer(row.0.one.account.clone()), "";
+        text "BillingCurrency", "", Flat, row.0.effective.currency().code().to_owned(), "";
+        text "BillingPeriodEnd", "", Flat, billing_period(row.0.period).1, "";
+        text "BillingPeriodStart", "", Flat, billing_period(row.0.period).0, "";
         text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
-        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: unused, {}", charge.one.name), "";
+        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: unused, {}", row.0.one.name), "";
         text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
-        text "ChargePeriodEnd", "", Flat, time(charge.period.end), "";
-        text "ChargePeriodStart", "", Flat, time(charge.period.start), "";
-        opt word[&[]] "CommitmentDiscountCategory", "", Flat, discount(charge).map(|(category, _)| category), "";
-        opt text "CommitmentDiscountId", "", Flat, discount(charge).map(|_| charge.one.id.clone()), "";
-        opt word[&[]] "CommitmentDiscountStatus", "", Flat, discount(charge).map(|_| "Unused"), "";
-        opt word[&[]] "CommitmentDiscountType", "", Flat, discount(charge).map(|(_, kind)| kind), "";
-        money "ContractedCost", "", Flat, charge.billed, "";
-        money "EffectiveCost", "", Flat, charge.effective, "";
+        text "ChargePeriodEnd", "", Flat, time(row.0.period.end), "";
+        text "ChargePeriodStart", "", Flat, time(row.0.period.start), "";
+        opt word[&[]] "CommitmentDiscountCategory", "", Flat, discount(row.0).map(|(category, _)| category), "";
+        opt text "CommitmentDiscountId", "", Flat, discount(row.0).map(|_| row.0.one.id.clone()), "";
+        opt word[&[]] "CommitmentDiscountStatus", "", Flat, discount(row.0).map(|_| "Unused"), "";
+        opt word[&[]] "CommitmentDiscountType", "", Flat, discount(row.0).map(|(_, kind)| kind), "";
+        money "ContractedCost", "", Flat, row.0.billed, "";
+        money "EffectiveCost", "", Flat, row.0.effective, "";
         text "InvoiceIssuerName", "", Flat, cloud(Provider::Aws)[1].to_owned(), "";
-        money "ListCost", "", Flat, charge.billed, "";
-        word[&[]] "PricingCategory", "", Flat, if discount(charge).is_some() { "Committed" } else { "Standard" }, "";
-        opt text "PricingQuantity", "", Flat, charge.hours.map(plain), "";
-        opt word[&[]] "PricingUnit", "", Flat, charge.hours.map(|_| "Hours"), "";
+        money "ListCost", "", Flat, row.0.billed, "";
+        word[&[]] "PricingCategory", "", Flat, if discount(row.0).is_some() { "Committed" } else { "Standard" }, "";
+        opt text "PricingQuantity", "", Flat, row.0.hours.map(plain), "";
+        opt word[&[]] "PricingUnit", "", Flat, row.0.hours.map(|_| "Hours"), "";
         text "ProviderName", "", Flat, cloud(Provider::Aws)[0].to_owned(), "";
         text "PublisherName", "", Flat, cloud(Provider::Aws)[1].to_owned(), "";
-        opt text "RegionId", "", Flat, charge.one.region.clone(), "";
-        opt text "RegionName", "", Flat, charge.one.region.clone(), "";
-        text "ResourceId", "", Flat, charge.one.id.clone(), "";
-        text "ResourceName", "", Flat, charge.one.name.clone(), "";
-        word[&[]] "ResourceType", "", Flat, charge.one.kind, "";
+        opt text "RegionId", "", Flat, row.0.one.region.clone(), "";
+        opt text "RegionName", "", Flat, row.0.one.region.clone(), "";
+        text "ResourceId", "", Flat, row.0.one.id.clone(), "";
+        text "ResourceName", "", Flat, row.0.one.name.clone(), "";
+        word[&[]] "ResourceType", "", Flat, row.0.one.kind, "";
         text "ServiceCategory", "", Flat, "Compute".to_owned(), "";
         word[&[]] "ServiceName", "", Flat, cloud(Provider::Aws)[2], "";
-        word[&[]] "SkuId", "", Flat, charge.one.kind, "";
-        text "SkuPriceId", "", Flat, format!("{}/unused", charge.one.kind), "";
-        text "SubAccountId", "", Flat, payer(charge.one.account.clone()), "";
+        word[&[]] "SkuId", "", Flat, row.0.one.kind, "";
+        text "SkuPriceId", "", Flat, format!("{}/unused", row.0.one.kind), "";
+        text "SubAccountId", "", Flat, payer(row.0.one.account.clone()), "";
         text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
         text "x_Classification", "", Flat, "unused".to_owned(), "";
-        opt text "x_PlanAction", "", Flat, of_plan(&charge.one.actions, |action| action.kind().to_string()), "";
-        opt text "x_PlanRisk", "", Flat, charge.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
-        opt text "x_PlanCaveats", "", Flat, caveats(&charge.one.actions), "";
-        opt money "x_PlanMonthlySavings", "", Flat, saved(&charge.one.actions), "Of the commitment, in each of its rows.";
+        opt text "x_PlanAction", "", Flat, of_plan(&row.0.one.actions, |action| action.kind().to_string()), "";
+        opt text "x_PlanRisk", "", Flat, row.0.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
+        opt text "x_PlanCaveats", "", Flat, caveats(&row.0.one.actions), "";
+        opt money "x_PlanMonthlySavings", "", Flat, saved(&row.0.one.actions).filter(|_| row.1), "Of the whole commitment, in the first of its rows.";
     }
 }
 
@@ -138,11 +139,15 @@ pub fn focus_csv(
     unused: &[UnusedCharge<'_>],
 ) -> Result<String, csv::Error> {
     let noun = ("charge", "charges");
+    // The saving of a workload stands once, so that its column sums to those of the plan.
+    let (mut workloads, mut commitments) = (BTreeSet::new(), BTreeSet::new());
+    let charges = charges.iter().map(|charge| (charge, workloads.insert(charge.one.workload.id())));
+    let paid = unused.iter().map(|charge| (charge, commitments.insert(&charge.one.id)));
     doc_csv(&Doc {
         csv: CsvRows::Tables(2),
         tables: vec![
             Table::of("used", "", noun, used(), charges),
-            Table::of("unused", "", noun, self::unused(), unused),
+            Table::of("unused", "", noun, self::unused(), paid),
         ],
         ..Doc::default()
     })

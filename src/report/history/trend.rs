@@ -153,7 +153,7 @@ fn headline(overview: &Overview) -> String {
 pub(super) fn spent(overview: &Overview, when: &str) -> String {
     let Sums { spend, waste, .. } = overview.sums;
     let [spend, waste] = [spend, waste].map(|amount| money(overview.ledger.money(amount)));
-    format!("{spend} was spent {when}, {waste} of it on what did nothing")
+    format!("{spend} was spent {when}, including {waste} of waste")
 }
 
 /// A span as `2026-11-01 to 2026-11-30`, or its only day.
