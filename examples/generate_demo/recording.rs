@@ -8,6 +8,8 @@ use gpucost::domain::{JoinedBy, Metric, ResourceId, SeriesSource, Statistic, Win
 use gpucost::usage::{Points, Series};
 use jiff::Timestamp;
 
+/// The largest CPU of a period is its average rounded up to a multiple of this, percent.
+const CPU_STEP_PERCENT: f64 = 4.0;
 /// Length of a period of utilization, memory in use and CPU.
 pub const PERIOD_SECONDS: u32 = 300;
 /// Periods in an hour.
@@ -186,16 +188,16 @@ pub fn record(
 ) -> Vec<Series> {
     let reported = reported(chance, longest_outage_periods);
     let mut recorder = Recorder { instance, window, series: Vec::new() };
-    recorder.push(
-        Label {
-            gpu: None,
-            metric: Metric::CpuUtilization,
-            statistic: Statistic::Average,
-            source: SeriesSource::Ec2,
-        },
-        PERIOD_SECONDS,
-        usage.cpu_percent.iter().copied().map(Some),
-    );
+    let averages = &usage.cpu_percent;
+    let maxima =
+        averages.iter().map(|percent| (percent / CPU_STEP_PERCENT).ceil() * CPU_STEP_PERCENT);
+    let statistics =
+        [(Statistic::Average, averages.clone()), (Statistic::Maximum, maxima.collect())];
+    for (statistic, percents) in statistics {
+        let metric = Metric::CpuUtilization;
+        let label = Label { gpu: None, metric, statistic, source: SeriesSource::Ec2 };
+        recorder.push(label, PERIOD_SECONDS, percents.into_iter().map(Some));
+    }
     for (index, gpu) in (0_u16..).zip(&usage.gpus) {
         recorder.gpu(index, gpu, card, &reported, chance);
     }

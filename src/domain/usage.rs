@@ -238,9 +238,11 @@ pub struct InstanceUsage {
     pub cpu_p95: Option<f64>,
     /// Samples behind that percentile; absent where profiled runs reported it.
     pub cpu_samples: Option<Samples>,
-    /// Largest CPU utilization, percent: the largest maximum where maxima were asked for,
-    /// else the largest average over a period.
+    /// Largest CPU utilization, percent, of maxima and averages over a period: without maxima it
+    /// was at least that.
     pub cpu_max: Option<f64>,
+    /// Samples of the maxima; absent where only averages were recorded.
+    pub cpu_max_samples: Option<Samples>,
     /// 95th percentile of memory of the host in MiB; only profiled runs tell.
     pub memory_p95_mib: Option<f64>,
     /// Whether the percentile of its CPU is of profiled runs too.

@@ -19,6 +19,8 @@ pub enum UseSign {
     Network(f64),
     /// CPU was measured in so small a share of the running time, 0–1.
     CpuUnmeasured(f64),
+    /// CPU was, but not its maxima: between two averages it may have worked.
+    CpuMaximumUnmeasured(f64),
     /// Traffic in both directions was, 0–1.
     NetworkUnmeasured(f64),
     /// Power of a GPU was, where that of a GPU is reported at all: it may contradict the idleness.
@@ -50,7 +52,9 @@ impl InstanceUsage {
         let reports_power = power().any(|samples| samples.is_some());
         let power_coverage = power().filter_map(unmeasured).reduce(f64::min);
         let missing = [
-            unmeasured(self.cpu_samples).map(UseSign::CpuUnmeasured),
+            unmeasured(self.cpu_samples)
+                .map(UseSign::CpuUnmeasured)
+                .or_else(|| unmeasured(self.cpu_max_samples).map(UseSign::CpuMaximumUnmeasured)),
             unmeasured(self.network.map(|network| network.samples)).map(UseSign::NetworkUnmeasured),
             power_coverage.filter(|_| reports_power).map(UseSign::PowerUnmeasured),
         ];

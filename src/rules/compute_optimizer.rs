@@ -46,7 +46,9 @@ fn signs(workload: &Workload) -> Option<[Sign; 5]> {
         unit,
     };
     let sessions = largest(workload.gpus(), |gpu| gpu.encoder_sessions_max)?;
-    let cpu = largest(&workload.usage, |usage: &InstanceUsage| usage.cpu_max)?;
+    let cpu = largest(&workload.usage, |usage: &InstanceUsage| {
+        usage.cpu_max.filter(|_| usage.cpu_max_samples.is_some())
+    })?;
     let network = largest(&workload.usage, InstanceUsage::network_mb_per_day)?;
     Some([
         Sign {

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 /// Proves when an instance ran.
 pub(super) const CPU_AVERAGE: SeriesKey = (Metric::CpuUtilization, None, Statistic::Average);
+pub(super) const CPU_MAXIMUM: SeriesKey = (Metric::CpuUtilization, None, Statistic::Maximum);
 
 /// The periods in which each of the numbers of a column is 1.
 fn marked(column: &Column) -> impl Iterator<Item = u32> + '_ {

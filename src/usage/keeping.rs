@@ -48,9 +48,9 @@ impl Usage {
         }
         let figures = match (metric, statistic) {
             (Metric::CpuUtilization, Statistic::Average) => self.cpu.as_ref().map(CpuUse::kept),
-            (Metric::CpuUtilization, Statistic::Maximum) => self
-                .cpu_peak
-                .map(|peak| StoredFigures { max: Some(peak), ..StoredFigures::default() }),
+            (Metric::CpuUtilization, Statistic::Maximum) => {
+                self.cpu_peak.as_ref().map(CpuUse::kept)
+            }
             (Metric::NetworkIn, Statistic::Sum) => self.received.map(Traffic::kept),
             (Metric::NetworkOut, Statistic::Sum) => self.sent.map(Traffic::kept),
             _ => None,
@@ -155,7 +155,10 @@ impl Usage {
             (Metric::CpuUtilization, Statistic::Average) => {
                 self.cpu = Some(CpuUse::of_kept(figures)?);
             }
-            (Metric::CpuUtilization, Statistic::Maximum) => self.cpu_peak = Some(figures.max?),
+            // Days recorded by earlier versions hold the largest alone: no sign that it was quiet.
+            (Metric::CpuUtilization, Statistic::Maximum) => {
+                self.cpu_peak = CpuUse::of_kept(figures);
+            }
             (Metric::NetworkIn, Statistic::Sum) => self.received = Some(Traffic::of_kept(figures)?),
             (Metric::NetworkOut, Statistic::Sum) => self.sent = Some(Traffic::of_kept(figures)?),
             _ => {}

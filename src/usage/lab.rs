@@ -19,7 +19,7 @@ const FINE: i64 = 300;
 
 /// What is asked of a machine with two GPUs: the metric, the GPU, the statistic, and the
 /// seconds of a period.
-const ASKED: [(Metric, Option<u16>, Statistic, i64); 18] = {
+const ASKED: [(Metric, Option<u16>, Statistic, i64); 19] = {
     use Metric::*;
     use Statistic::*;
     [
@@ -39,6 +39,7 @@ const ASKED: [(Metric, Option<u16>, Statistic, i64); 18] = {
         (GpuPowerUtilization, None, Average, FINE),
         (GpuPowerUtilization, None, Maximum, FINE),
         (CpuUtilization, None, Average, FINE),
+        (CpuUtilization, None, Maximum, FINE),
         (NetworkIn, None, Sum, HOUR),
         (NetworkOut, None, Sum, HOUR),
     ]
@@ -171,6 +172,9 @@ pub(crate) fn figures_but_outages(usage: &Usage) -> String {
     let (mut figures, timeline) = measured(usage);
     // Nor are the hours of each GPU kept of a day.
     figures.pairs_correlation = None;
+    if let Some(maxima) = &mut figures.cpu_max_samples {
+        maxima.outage = Outage::default();
+    }
     for gpu in &mut figures.gpus {
         gpu.samples.outage = Outage::default();
         let maxima = gpu.maxima.as_mut().map(|summary| &mut summary.samples);

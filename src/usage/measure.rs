@@ -2,7 +2,7 @@
 
 use super::cadence::Cadence;
 use super::device::{DeviceUsage, figures};
-use super::facts::CPU_AVERAGE;
+use super::facts::{CPU_AVERAGE, CPU_MAXIMUM};
 use super::histogram::Scale;
 use super::series::SeriesKey;
 use super::timeline::Slot;
@@ -50,7 +50,7 @@ impl Usage {
         let ran_in: Vec<bool> = timeline.ran().collect();
         let mut cadence = self.cadences(grid, &ran_in);
         let signal = self.signal();
-        let cpu = self.cpu.as_ref();
+        let (cpu, peak) = (self.cpu.as_ref(), self.cpu_peak.as_ref());
         let cpu_figures = cpu.and_then(|cpu| figures(&cpu.percents));
         let card_mib = offer.and_then(|offer| offer.vram_mib).map(|mib| mib as f64);
         let added = self.added.values();
@@ -89,7 +89,12 @@ impl Usage {
             ),
             cpu_p95: cpu_figures.map(|figures| figures.p95),
             cpu_samples: cpu.map(|cpu| cpu.counted.over(ran, cadence(&CPU_AVERAGE))),
-            cpu_max: self.cpu_peak.or_else(|| cpu.and_then(|cpu| cpu.percents.max(Scale::Percent))),
+            cpu_max: cpu
+                .into_iter()
+                .chain(peak)
+                .filter_map(|cpu| cpu.percents.max(Scale::Percent))
+                .reduce(f64::max),
+            cpu_max_samples: peak.map(|peak| peak.counted.over(ran, cadence(&CPU_MAXIMUM))),
             memory_p95_mib: None,
             cpu_is_of_runs: false,
             network_bytes_per_day: self.received.zip(self.sent).map(|(received, sent)| {

@@ -49,8 +49,8 @@ pub struct Usage {
     pub(super) cpu: Option<CpuUse>,
     /// 1 in each period in which a GPU encoded.
     pub(super) encodes: Column,
-    /// Largest maximum of CPU, where maxima were asked for.
-    pub(super) cpu_peak: Option<f64>,
+    /// Maxima of CPU, where they were asked for.
+    pub(super) cpu_peak: Option<CpuUse>,
     pub(super) received: Option<Traffic>,
     pub(super) sent: Option<Traffic>,
 }
@@ -312,14 +312,14 @@ impl OpenUsage {
                 self.encodes.resize(periods, false);
                 mark_samples(&mut self.encodes, series, frame, |sessions| sessions > 0.0);
             }
-            (Metric::CpuUtilization, Statistic::Average) => {
-                self.usage.cpu = Some(CpuUse {
+            (Metric::CpuUtilization, Statistic::Average | Statistic::Maximum) => {
+                let cpu = CpuUse {
                     counted: Counted::of(points),
                     percents: counts(points, Scale::Percent, scratch),
-                });
-            }
-            (Metric::CpuUtilization, Statistic::Maximum) => {
-                self.usage.cpu_peak = points.values().reduce(f64::max);
+                };
+                let usage = &mut self.usage;
+                let is_average = statistic == Statistic::Average;
+                *(if is_average { &mut usage.cpu } else { &mut usage.cpu_peak }) = Some(cpu);
             }
             (Metric::NetworkIn, Statistic::Sum) => self.usage.received = Traffic::of(points),
             (Metric::NetworkOut, Statistic::Sum) => self.usage.sent = Traffic::of(points),
@@ -499,16 +499,17 @@ impl Usage {
         for (gpu, device) in &other.gpus {
             self.gpus.entry(*gpu).or_default().merge(device);
         }
-        match (&mut self.cpu, &other.cpu) {
-            (Some(mine), Some(theirs)) => {
-                mine.counted.merge(theirs.counted);
-                mine.percents = mine.percents.merge(&theirs.percents);
+        let of_cpu = [(&mut self.cpu, &other.cpu), (&mut self.cpu_peak, &other.cpu_peak)];
+        for (mine, theirs) in of_cpu {
+            match (mine.as_mut(), theirs) {
+                (Some(mine), Some(theirs)) => {
+                    mine.counted.merge(theirs.counted);
+                    mine.percents = mine.percents.merge(&theirs.percents);
+                }
+                (None, theirs) => mine.clone_from(theirs),
+                (Some(_), None) => {}
             }
-            (None, theirs) => self.cpu.clone_from(theirs),
-            (Some(_), None) => {}
         }
-        let peaks = self.cpu_peak.into_iter().chain(other.cpu_peak);
-        self.cpu_peak = peaks.reduce(f64::max);
         let pairs = [(&mut self.received, other.received), (&mut self.sent, other.sent)];
         for (mine, theirs) in pairs {
             match (mine.as_mut(), theirs) {

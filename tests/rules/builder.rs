@@ -145,9 +145,11 @@ impl Machine {
         self
     }
 
-    /// CPU utilization, which proves when the machine ran.
-    pub fn cpu(self, level: impl Fn(u32) -> Option<f64>) -> Self {
-        self.series(Metric::CpuUtilization, Statistic::Average, None, level)
+    /// CPU utilization, which proves when the machine ran; average and maximum agree.
+    pub fn cpu(self, level: impl Fn(u32) -> Option<f64> + Copy) -> Self {
+        let metric = Metric::CpuUtilization;
+        let machine = self.series(metric, Statistic::Average, None, level);
+        machine.series(metric, Statistic::Maximum, None, level)
     }
 
     /// Utilization of one GPU; every reading of a period is alike, so that

@@ -120,9 +120,11 @@ fn no_other_use(workload: &Workload, member: &MemberFix<'_>, as_of: Timestamp) -
             "Stat": statistic,
         })
     };
+    let has_maxima = usage.is_some_and(|usage| usage.cpu_max_samples.is_some());
+    let of_cpu = if has_maxima { "Maximum" } else { "Average" };
     let of_network = |name| metric(name, 86_400, "Sum");
     let queries = json!([
-        {"Id": "cpu", "MetricStat": metric("CPUUtilization", 300, "Average")},
+        {"Id": "cpu", "MetricStat": metric("CPUUtilization", 300, of_cpu)},
         {"Id": "received", "MetricStat": of_network("NetworkIn"), "ReturnData": false},
         {"Id": "sent", "MetricStat": of_network("NetworkOut"), "ReturnData": false},
         {"Id": "network", "Expression": "received + sent"},

@@ -146,6 +146,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
         cpu_p95: None,
         cpu_samples: None,
         cpu_max: None,
+        cpu_max_samples: None,
         memory_p95_mib: None,
         cpu_is_of_runs: false,
         network_bytes_per_day: None,

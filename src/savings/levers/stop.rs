@@ -299,13 +299,14 @@ impl Ended<'_> {
 /// What CPU, network and power say of members whose GPUs are idle, with the figure of the busiest.
 fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
     let (mut cpu, mut network) = (Said::default(), Said::default());
-    let (mut no_cpu, mut no_network) = (Said::default(), Said::default());
-    let mut no_power = Said::default();
+    let (mut no_cpu, mut no_cpu_maximum) = (Said::default(), Said::default());
+    let (mut no_network, mut no_power) = (Said::default(), Said::default());
     for (member, sign) in signs {
         match sign {
             UseSign::Cpu(percent) => cpu.add(member, *percent),
             UseSign::Network(megabytes) => network.add(member, *megabytes),
             UseSign::CpuUnmeasured(coverage) => no_cpu.add(member, 1.0 - coverage),
+            UseSign::CpuMaximumUnmeasured(coverage) => no_cpu_maximum.add(member, 1.0 - coverage),
             UseSign::NetworkUnmeasured(coverage) => no_network.add(member, 1.0 - coverage),
             UseSign::PowerUnmeasured(coverage) => no_power.add(member, 1.0 - coverage),
         }
@@ -327,9 +328,11 @@ fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
         )
     });
     let no_cpu = no_cpu.unmeasured("CPU", "check what runs there");
+    let no_cpu_maximum = no_cpu_maximum.unmeasured("maximum CPU", "check what runs there");
     let no_network = no_network.unmeasured("network traffic", "check what uses it");
     let no_power = no_power.unmeasured("power of a GPU", "compare it with its idle draw");
-    [no_cpu, no_network, no_power, cpu, network].into_iter().flatten().collect()
+    let missing = [no_cpu, no_cpu_maximum, no_network, no_power];
+    missing.into_iter().chain([cpu, network]).flatten().collect()
 }
 
 /// Members of which one sign holds, and its largest figure.
