@@ -90,7 +90,8 @@ use crate::domain::{
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
 use crate::savings::{
-    CommitmentUse, HeldMachines, Purchase, SavingsTarget, ScopeChange, UnusedCommitment, allocate,
+    CommitmentUse, HeldMachines, PoolHours, Purchase, SavingsTarget, ScopeChange, UnusedCommitment,
+    allocate,
 };
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
@@ -121,9 +122,8 @@ pub struct Audit {
     pub purchases: Vec<Purchase>,
     /// The reservations that cover a whole region before anything is bought.
     pub scope_changes: Vec<ScopeChange>,
-    /// What all other actions leave to commit to: how many instances of each pool run at
-    /// once in each hour of the window, in billionths.
-    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
+    /// What all other actions leave to commit to.
+    pub pools: BTreeMap<CommitmentPool, PoolHours>,
     pub accepted: Risk,
     /// The risk at which the plan was made: the accepted one, or a lower one whose plan
     /// costs less.

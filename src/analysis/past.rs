@@ -2,10 +2,11 @@
 //! about. What only one of them read is neither new nor removed, and saves nothing.
 
 use super::hosts::sum;
+use crate::analysis::sums::{Entry, EntrySubject, entries_of};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Action, Finding, Gap, Money, PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost,
-    PastUnused, PastWorkload, TagFilter, UnitCost, Unread,
+    Action, Finding, Gap, Money, PastAudit, PastFinding, PastGap, PastMember, PastTotals,
+    PastUnitCost, PastUnused, PastWorkload, TagFilter, UnitCost, Unread,
 };
 use crate::savings::UnusedCommitment;
 use std::collections::BTreeSet;
@@ -59,6 +60,7 @@ fn workload(audited: &AuditedWorkload) -> PastWorkload {
         purchase_option: key.purchase_option.name().to_owned(),
         tags: workload.tags.clone(),
         tagged_instances: workload.tagged_instances(),
+        tagged_members: entries_of(audited).filter_map(|entry| tagged_member(&entry)).collect(),
         monthly_cost: workload.monthly_cost(),
         planned_monthly_cost: audited.planned_monthly_cost(),
         lost_work: audited.actions.iter().find_map(Action::lost_work),
@@ -67,6 +69,12 @@ fn workload(audited: &AuditedWorkload) -> PastWorkload {
         signal: measured.map(|summary| summary.signal.name().to_owned()),
         mean_percent: measured.map(|summary| summary.distribution.mean),
     }
+}
+
+fn tagged_member(entry: &Entry<'_>) -> Option<PastMember> {
+    let EntrySubject::Member(_, member) = entry.subject else { return None };
+    let tags = member.own_tags.clone();
+    (!tags.is_empty()).then_some(PastMember { tags, monthly_cost: entry.monthly })
 }
 
 fn unit_cost(unit_cost: &UnitCost) -> PastUnitCost {
@@ -84,6 +92,7 @@ fn unused(row: &UnusedCommitment) -> PastUnused {
         name: row.name.clone(),
         account: row.account.clone(),
         region: row.region.clone(),
+        tags: row.tags.clone(),
         monthly_cost: row.monthly_cost,
         planned_monthly_cost: row.planned_monthly_cost(),
     }

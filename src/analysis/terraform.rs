@@ -69,11 +69,15 @@ impl PlannedRow {
     /// What its cost rests on and the plan does not show.
     fn assumptions(&self) -> impl Iterator<Item = Gap> {
         let sides = [&self.before, &self.after].into_iter().flatten();
-        sides.filter(|side| side.monthly.is_ok() && side.count != Some(0)).filter_map(|side| {
-            let missing = side.instances.assumed.as_ref()?;
-            let cause = Cause::of(CauseKind::UsualAssumed, [&missing.to_string()]);
-            Some(Gap::of(GapSubject::MarketSystemAndTenancy, self.address.as_str(), cause))
-        })
+        sides.filter_map(|side| self.assumption(side))
+    }
+
+    /// The same of one of its sides.
+    pub(in crate::analysis) fn assumption(&self, side: &PlannedSide) -> Option<Gap> {
+        let missing = side.instances.assumed.as_ref()?;
+        let cause = Cause::of(CauseKind::UsualAssumed, [&missing.to_string()]);
+        let is_rest = side.monthly.is_ok() && side.count != Some(0);
+        is_rest.then(|| Gap::of(GapSubject::MarketSystemAndTenancy, self.address.as_str(), cause))
     }
 }
 

@@ -121,7 +121,8 @@ pub use node::{
 pub use opinion::{AdvisedResource, AwsAdvice, AwsOpinion};
 pub use part::Part;
 pub use past::{
-    PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost, PastUnused, PastWorkload, Unread,
+    PastAudit, PastFinding, PastGap, PastMember, PastTotals, PastUnitCost, PastUnused,
+    PastWorkload, Unread,
 };
 pub use past_run::PastRun;
 pub use policy::Policy;

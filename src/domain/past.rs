@@ -105,6 +105,8 @@ pub struct PastWorkload {
     /// How many of them had a value of each tag that not all shared; empty in reports that do not
     /// have it yet.
     pub tagged_instances: BTreeMap<String, u64>,
+    /// Its instances whose tags are not those of all; empty in reports that do not have them yet.
+    pub tagged_members: Vec<PastMember>,
     /// Cost per month; absent when it was unpriced.
     pub monthly_cost: Option<Money>,
     /// Cost per month after the plan; absent when it was unpriced.
@@ -122,6 +124,15 @@ pub struct PastWorkload {
     pub mean_percent: Option<f64>,
 }
 
+/// An instance whose tags are not those of all of its workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastMember {
+    /// Those that are not.
+    pub tags: BTreeMap<String, String>,
+    /// Cost per month; absent when it was unpriced.
+    pub monthly_cost: Option<Money>,
+}
+
 /// Unused room of a capacity reservation, or the unused part of a commitment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastUnused {
@@ -134,6 +145,8 @@ pub struct PastUnused {
     pub account: Option<String>,
     /// The region; absent for what holds everywhere.
     pub region: Option<String>,
+    /// Tags of a capacity reservation; empty in reports that do not have them yet.
+    pub tags: BTreeMap<String, String>,
     /// Cost per month; absent when it was unpriced.
     pub monthly_cost: Option<Money>,
     /// Cost per month after the plan; absent when it was unpriced.

@@ -227,6 +227,7 @@ fn pool_notes(pool: &ReservedPool) -> Vec<String> {
         ..pool.account.as_deref().map(buyer);
         if steps.is_empty() => "No usage is uncovered.".to_owned();
         if !steps.is_empty() => format!("Concurrent instances over {} h: {steps}.", count(pool.usage.hours()));
+        for longer in &pool.usage_of_longer_terms => format!("Longer terms are sized on the instances that run for longer than a year with GPUs that are used enough, {} of them concurrently at most.", longer.peak());
         if pool.covers_other_sizes => "Regional reserved instances also apply to other sizes of the family.".to_owned();
         for block in &pool.capacity_block => format!("A Capacity Block costs {}/h ({}), paid upfront for days or weeks; it is not compared.", unit_price(block.an_hour()), block.seen_on);
         if pool.options.is_empty() => "No price of reserved instances is available.".to_owned();

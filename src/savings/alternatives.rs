@@ -2,15 +2,17 @@
 
 use super::scaling::spot_caveats;
 use super::{
-    Alternatives, BilledMember, Class, CommitAfter, INSTANCE, Proposal, Proposals, ResizeOffer,
-    Schedule, ScheduleOffer, ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage,
-    StageMember,
+    Alternatives, BilledMember, Class, CommitAfter, Facts, INSTANCE, Proposal, Proposals,
+    ResizeOffer, Schedule, ScheduleOffer, ScheduledHours, Scheduling, SpotFigures, SpotMarket,
+    SpotOffer, Stage, StageMember,
 };
+use crate::catalog;
 use crate::domain::{
     Commitments, Currency, HourlyRate, Money, Part, PriceOption, PurchaseOption, ResourceId,
     Workload,
 };
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Stage {
@@ -35,13 +37,13 @@ impl Stage {
 impl Alternatives {
     /// What could be done about a workload at list price, of which `working` is the part that
     /// works; `billed` is what it is billed per month and what of it is paid to commitments, and
-    /// `bought` says which accounts buy together.
+    /// `facts` say which accounts buy together.
     pub fn of(
         group: &Workload,
         working: Option<&Part>,
         (cost, committed): (Option<Money>, Decimal),
         proposals: &Proposals,
-        bought: &Commitments,
+        facts: &Facts<'_>,
     ) -> Self {
         let list = group.monthly_cost();
         let nothing = Money::zero(Currency::Usd);
@@ -70,7 +72,8 @@ impl Alternatives {
         if let Some(committing) = proposals.committing() {
             alternatives.commit_after = committing.after;
         }
-        alternatives.billed = billed(group, working.map(|part| &**part), proposals, bought);
+        alternatives.billed =
+            billed(group, working.map(|part| &**part), proposals, facts.bought.commitments);
         let Some((workload, today)) = working.and_then(|part| Some((part, Stage::of(part)?)))
         else {
             return alternatives;
@@ -81,7 +84,14 @@ impl Alternatives {
         let runner_ups = rightsize.flat_map(|rightsizing| rightsizing.runner_ups.iter());
         let runner_ups: Vec<Proposal> = runner_ups.cloned().map(Proposal::Rightsize).collect();
         let resizes = proposals.offers().chain(&runner_ups);
-        let resizes = resizes.filter_map(|offered| resize(offered, &today, schedule));
+        let resizes = resizes.filter_map(|offered| {
+            let mut offer = resize(offered, &today, schedule)?;
+            if let Some(mean) = mean_there(workload, &offer, offered) {
+                let on_share = alternatives.schedule.as_ref().map(|offer| offer.hours.on_share);
+                offer.commit_after = CommitAfter::of(mean, on_share, facts.policy);
+            }
+            Some(offer)
+        });
         alternatives.resizes = resizes.collect();
         let markets = proposals.spot().into_iter().flatten();
         alternatives.spot =
@@ -89,6 +99,20 @@ impl Alternatives {
         alternatives.today = Some(today);
         alternatives
     }
+}
+
+/// Mean utilization of the GPUs that a workload moves to, percent: the work of today's, which takes
+/// longer on slower ones. Absent where it was not measured or there is no GPU.
+fn mean_there(workload: &Workload, offer: &ResizeOffer, offered: &Proposal) -> Option<f64> {
+    let slower = match offered {
+        Proposal::Rightsize(rightsizing) => rightsizing.projection.map(|there| there.ratio.value),
+        _ => None,
+    };
+    let gpu = catalog::shape(&offer.to.instance_type)?.gpu.as_ref()?;
+    let there = gpu.share.count() * Decimal::from(offer.to.count);
+    let fewer = workload.gpu_count()?.checked_div(there)?.to_f64()?;
+    let mean = workload.utilization.as_ref()?.distribution.mean;
+    Some(mean * slower.unwrap_or(1.0) * fewer)
 }
 
 fn scheduled(scheduling: &Scheduling) -> ScheduleOffer {
@@ -144,6 +168,7 @@ fn resize(offered: &Proposal, today: &Stage, schedule: Option<&Scheduling>) -> O
         slowdown,
         scheduled,
         monthly_at_todays_hours,
+        commit_after: CommitAfter::Nothing,
         risk: action.risk(),
         detail: action.detail().to_owned(),
         caveats: action.caveats().to_vec(),
@@ -220,7 +245,6 @@ fn billed(
     let ended: BTreeSet<&ResourceId> = ended.iter().flat_map(|stop| &stop.members).collect();
     let committing = proposals.committing();
     let sized = committing.map(|proposal| proposal.places.as_slice());
-    let term_years = committing.filter(|proposal| proposal.one_year_only).map(|_| 1);
     let place_of = |id: &ResourceId| {
         let working = working?.members.as_slice();
         working.binary_search_by(|member| member.id.cmp(id)).ok()
@@ -249,12 +273,7 @@ fn billed(
                 rested: rested.collect(),
                 monthly: cost.monthly_exact().amount(),
                 hourly: cost.hourly,
-                most_years: member
-                    .until
-                    .map(|until| until.years)
-                    .into_iter()
-                    .chain(term_years)
-                    .min(),
+                most_years: member.until.map(|until| until.years),
             }
         })
         .collect()

@@ -70,7 +70,7 @@ pub use packing::{
     most_without_room, pack_mig, pack_mig_where, pack_mps, pack_processes_where, place_together,
     total_slices,
 };
-pub use plan::{Plan, ScopeChange, plan};
+pub use plan::{Plan, PoolHours, ScopeChange, plan};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 use pool_members::whole_hours;

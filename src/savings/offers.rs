@@ -2,10 +2,11 @@
 
 use super::{Class, Existing, Fewer};
 use crate::domain::{
-    Action, ActionKind, CommitmentPool, HourlyRate, Instalments, Money, PriceOption, ResourceId,
-    Risk, Target,
+    Action, ActionKind, CommitmentPool, HourlyRate, Instalments, Money, Policy, PriceOption,
+    ResourceId, Risk, Target,
 };
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -83,6 +84,8 @@ pub struct ResizeOffer {
     /// What each costs per month around the clock's share of today, without those
     /// longer hours, not rounded: what a schedule takes its share of.
     pub monthly_at_todays_hours: Decimal,
+    /// What comes before a commitment there.
+    pub commit_after: CommitAfter,
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
@@ -149,11 +152,11 @@ pub struct Alternatives {
     pub commit_after: CommitAfter,
 }
 
-/// What comes before a commitment: on GPUs that are used too little it would keep them for its
-/// term.
+/// What comes before a commitment of more than a year: on GPUs that are used too little it would
+/// keep them for its term.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CommitAfter {
-    /// Nothing: they are used enough, or nothing less would do.
+    /// Nothing: they are used enough.
     #[default]
     Nothing,
     /// They are off in their idle hours, or move.
@@ -162,7 +165,31 @@ pub enum CommitAfter {
     Move,
 }
 
+impl CommitAfter {
+    /// What makes GPUs of a mean utilization in percent used enough, where a schedule may leave
+    /// a share of their hours.
+    pub fn of(mean: f64, on_share: Option<Decimal>, policy: &Policy) -> Self {
+        let is_used = |mean: f64| mean >= policy.overprovisioned_below_percent;
+        let on_share = on_share.and_then(|share| share.to_f64());
+        match on_share.map(|share| mean / share) {
+            _ if is_used(mean) => Self::Nothing,
+            Some(mean_when_on) if is_used(mean_when_on) => Self::Schedule,
+            _ => Self::Move,
+        }
+    }
+}
+
 impl Alternatives {
+    /// The longest term that may be bought for what stays, or moves by an offer, years: one where
+    /// its GPUs are used too little; any where it is absent.
+    pub fn most_years(&self, offer: Option<&ResizeOffer>, is_scheduled: bool) -> Option<u8> {
+        match offer.map_or(self.commit_after, |offer| offer.commit_after) {
+            CommitAfter::Nothing => None,
+            CommitAfter::Schedule => (!is_scheduled).then_some(1),
+            CommitAfter::Move => Some(1),
+        }
+    }
+
     /// The same without some kinds of actions, and those of them that were offered.
     pub(super) fn without(&self, kinds: &BTreeSet<ActionKind>) -> (Self, BTreeSet<ActionKind>) {
         let mut kept = self.clone();

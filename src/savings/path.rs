@@ -2,9 +2,7 @@
 //! before left.
 
 use super::coverage::Slot;
-use super::offers::{
-    Alternatives, CommitAfter, ResizeOffer, ScheduledHours, SkipReason, Stage, Terms,
-};
+use super::offers::{Alternatives, ResizeOffer, ScheduledHours, SkipReason, Stage, Terms};
 use super::pool::{allocate, cents};
 use super::purchase::{Course, committed_rate, slots};
 use crate::domain::{Action, ActionKind, Money, Risk, Target};
@@ -103,30 +101,6 @@ fn ranked(
     ranked.into_iter().map(|(place, _)| place).collect()
 }
 
-/// The longest term that may be bought for what stays on its type, years: none where an offer costs
-/// less than GPUs that are used too little, and one where nothing does.
-fn most_years(
-    workload: &Alternatives,
-    stage: &Stage,
-    hours: Option<&ScheduledHours>,
-    terms: &Terms<'_>,
-) -> Option<u8> {
-    let is_used = match workload.commit_after {
-        CommitAfter::Nothing => true,
-        CommitAfter::Schedule => hours.is_some(),
-        CommitAfter::Move => false,
-    };
-    if is_used {
-        return None;
-    }
-    let mut offers = workload.resizes.iter();
-    let costs_less = offers.any(|offer| {
-        let saved = stage.monthly() - offer.stage(hours).monthly();
-        terms.allows(offer.risk) && cents(saved) > Decimal::ZERO
-    });
-    Some(if costs_less { 0 } else { 1 })
-}
-
 impl Path {
     /// Takes what a choice says, and without one what is cheapest at list price.
     pub fn of(workload: &Alternatives, terms: &Terms<'_>, choice: Option<Choice>) -> Self {
@@ -135,10 +109,7 @@ impl Path {
             schedule: None,
             slowdown: 1.0,
             fewer: None,
-            most_years: match &workload.today {
-                Some(today) => most_years(workload, today, None, terms),
-                None => None,
-            },
+            most_years: workload.most_years(None, false),
         };
         let today = slots(workload, &course, true);
         let mut path = Self {
@@ -206,7 +177,7 @@ impl Path {
         let scheduled = Course {
             stage: Some(&stage),
             schedule: hours,
-            most_years: most_years(workload, &stage, hours, terms),
+            most_years: workload.most_years(None, hours.is_some()),
             ..course
         };
         path.stages.scheduled = slots(workload, &scheduled, with_ended);
@@ -240,7 +211,7 @@ impl Path {
                     schedule: hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours)),
                     slowdown: offer.slowdown,
                     fewer: offer.fewer.as_ref(),
-                    most_years: None,
+                    most_years: workload.most_years(Some(offer), hours.is_some()),
                 };
                 (there, resized)
             }

@@ -13,7 +13,7 @@ use super::offers::{Alternatives, SkipReason, Terms};
 use super::path::{Choice, Path};
 use super::pool::cents;
 use super::purchase::{Bought, PoolRow, Purchase, best_purchase, purchase, saved};
-use crate::domain::{Action, ActionKind, CommitmentPool, Money, Risk};
+use crate::domain::{Action, ActionKind, CommitmentPool, CommitmentTerm, Money, Risk};
 use rust_decimal::Decimal;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -32,9 +32,8 @@ pub struct Plan {
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
     pub scope_changes: Vec<ScopeChange>,
-    /// What all other actions leave to commit to: how many instances of each pool work at
-    /// once in each hour of the window, in billionths.
-    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
+    /// What all other actions leave to commit to.
+    pub pools: BTreeMap<CommitmentPool, PoolHours>,
     /// What each kind of action on a workload would save by itself of what the fleet costs
     /// today, unrounded; empty where no commitment is near and the list price is saved.
     pub alone: Vec<BTreeMap<ActionKind, Decimal>>,
@@ -53,6 +52,23 @@ pub struct ScopeChange {
     pub monthly_savings: Money,
     /// The workloads whose hours it then covers, by ID, each with its part of the saving.
     pub shares: Vec<(String, Money)>,
+}
+
+/// How many instances of a pool work at once in each hour of the window, in billionths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PoolHours {
+    /// Of those that run for a year.
+    pub one_year: Vec<u64>,
+    /// Of those that run for longer, and whose GPUs are used enough; absent where these are all.
+    pub longer: Option<Vec<u64>>,
+}
+
+impl PoolHours {
+    /// The hours that a term may be sized by.
+    pub fn of(&self, term: CommitmentTerm) -> &[u64] {
+        let longer = self.longer.as_ref().filter(|_| term.years > 1);
+        longer.unwrap_or(&self.one_year)
+    }
 }
 
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
@@ -396,9 +412,9 @@ impl<'a> Draft<'a> {
     fn purchases(
         &self,
         parts: &mut [Vec<CommitPart>],
-    ) -> (Vec<Purchase>, BTreeMap<CommitmentPool, Vec<u64>>) {
+    ) -> (Vec<Purchase>, BTreeMap<CommitmentPool, PoolHours>) {
         let mut purchases = Vec::new();
-        let mut left_open = BTreeMap::new();
+        let mut left_open: BTreeMap<CommitmentPool, PoolHours> = BTreeMap::new();
         let mut members: BTreeMap<&CommitmentPool, Vec<(usize, &Slot)>> = BTreeMap::new();
         for (workload, path) in self.paths.iter().enumerate() {
             for slot in path.stages.last.iter().filter(|slot| slot.sized.is_some()) {
@@ -408,10 +424,20 @@ impl<'a> Draft<'a> {
         let mut pools: Vec<(usize, (OpenPool, Bought<'_>))> = Vec::new();
         for component in self.fleet.components() {
             let open = self.fleet.open_pools(component);
-            let lasting = open.iter().filter(|open| open.years.is_none_or(|years| years == 1));
-            // Hours in which GPUs rest justify no purchase.
-            let working = |open: &OpenPool| open.working.clone().unwrap_or(open.hours.clone());
-            left_open.extend(lasting.map(|open| (open.pool.clone(), working(open))));
+            for open in &open {
+                // Hours in which GPUs rest justify no purchase.
+                let working = open.working.clone().unwrap_or(open.hours.clone());
+                let pool = left_open.entry(open.pool.clone()).or_default();
+                match open.years {
+                    None => pool.one_year = working,
+                    // Where nothing runs for longer, that is no pool of its own.
+                    Some(1) => {
+                        pool.longer = Some(vec![0; working.len()]);
+                        pool.one_year = working;
+                    }
+                    Some(_) => pool.longer = Some(working),
+                }
+            }
             pools.extend(self.best_of(open).into_iter().map(|bought| (component, bought)));
         }
         pools.sort_by(|left, right| left.1.0.pool.cmp(&right.1.0.pool));

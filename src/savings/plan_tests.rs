@@ -106,6 +106,7 @@ fn resize(
         slowdown: 1.0,
         scheduled: None,
         monthly_at_todays_hours: to.monthly(),
+        commit_after: CommitAfter::Nothing,
         to,
         risk,
         detail: "resize".to_owned(),

@@ -27,6 +27,7 @@ fn shared_reservation() -> Value {
         by_day(None, "cpu_utilization", 5.0),
         by_day(Some(0), "gpu_utilization", 90.0),
         series("i-idle", None, "cpu_utilization", "average", 4.0),
+        series("i-idle", None, "cpu_utilization", "maximum", 4.0),
         series("i-idle", None, "network_in", "sum", 1_000.0),
         series("i-idle", None, "network_out", "sum", 1_000.0),
         series("i-idle", Some(0), "gpu_utilization", "average", 0.0),

@@ -447,15 +447,15 @@ fn what_works_most_is_shown_as_covered_whatever_the_ids() {
         let report = audit(&renamed(&fleet, seed).0, &Policy::default(), Risk::High);
         // 734.38 + 438.00: the busy one is reserved.
         assert_eq!(total(&report), decimal("1172.38"));
-        // The busy one takes the reservation, the other becomes a g6.xlarge that is bought for
-        // three years: 438.00 + 0.321499 × 730.
-        assert_eq!(planned(&report), decimal("672.69"));
-        // 587.50 at 0.8048 an hour less 234.69.
+        // The busy one takes the reservation, the other becomes a g6.xlarge, which a GPU at 1%
+        // uses too little for more than a year: 438.00 + 0.489 × 730, all upfront.
+        assert_eq!(planned(&report), decimal("795.00"));
+        // 587.50 at 0.8048 an hour less 357.00.
         let bought: Vec<_> =
             report.purchases.iter().map(|purchase| purchase.monthly_savings).collect();
         assert_eq!(
             bought.iter().map(|money| money.amount()).collect::<Vec<_>>(),
-            [decimal("352.81")]
+            [decimal("230.50")]
         );
         // 734.38 at 0.8048 × 730 less.
         let mut actions = report.workloads.iter().flat_map(|workload| &workload.actions);

@@ -130,6 +130,7 @@ mod tests {
             purchase_option: String::new(),
             tags: BTreeMap::new(),
             tagged_instances: BTreeMap::new(),
+            tagged_members: Vec::new(),
             monthly_cost: None,
             planned_monthly_cost: None,
             lost_work: None,

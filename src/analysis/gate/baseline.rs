@@ -182,16 +182,22 @@ impl Baseline {
     /// absent when nothing of it was priced.
     pub(super) fn cost_of(&self, scope: &Scope, currency: Currency) -> Option<Money> {
         let workloads = self.workloads.values();
-        let workloads = workloads
-            .filter(|past| scope.holds(&past.account, &past.region, &past.tags))
-            .filter(|past| Currency::of_region(&past.region) == currency)
-            .filter_map(|past| past.monthly_cost.map(Money::amount));
+        let workloads = workloads.filter(|past| Currency::of_region(&past.region) == currency);
+        let workloads = workloads.flat_map(|past| {
+            let whole = scope.holds(&past.account, &past.region, &past.tags);
+            let members = past.tagged_members.iter();
+            let members = members
+                .filter(move |own| !whole && scope.holds(&past.account, &past.region, &own.tags));
+            let whole = past.monthly_cost.filter(|_| whole);
+            whole.into_iter().chain(members.filter_map(|own| own.monthly_cost))
+        });
         let unused = self.unused.iter().filter(|past| {
-            scope.holds_tagged(past.account.as_deref(), past.region.as_deref(), |_| None)
+            let tag = |key: &str| past.tags.get(key).map(String::as_str);
+            scope.holds_tagged(past.account.as_deref(), past.region.as_deref(), tag)
         });
         let unused =
             unused.filter_map(|past| past.monthly_cost).filter(|cost| cost.currency() == currency);
-        let sum = workloads.chain(unused.map(Money::amount)).reduce(|sum, cost| sum + cost);
+        let sum = workloads.chain(unused).map(Money::amount).reduce(|sum, cost| sum + cost);
         sum.map(|sum| Money::new(sum, currency))
     }
 

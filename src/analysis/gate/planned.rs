@@ -152,6 +152,7 @@ impl PlanGate<'_> {
                     let belongs = holds(&budget.scope, side);
                     if belongs != Ok(false) {
                         open.extend(side.fee.clone());
+                        open.extend(row.assumption(side));
                     }
                     match (belongs, cost) {
                         (Ok(false), _) => Some(zero),

@@ -7,8 +7,8 @@ use crate::domain::{
     PaymentOption, Policy, PriceKey, PriceOption, PriceQuote,
 };
 use crate::savings::{
-    BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolRates, Purchase, TypeUsage,
-    covers_other_sizes, instalments, instances, months,
+    BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolHours, PoolRates, Purchase,
+    TypeUsage, covers_other_sizes, instalments, instances, months,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -55,6 +55,8 @@ pub struct ReservedPool {
     pub on_demand: PriceQuote,
     /// Instances that ran at once and that no commitment covers.
     pub usage: ConcurrentUsage,
+    /// Of them those that run for longer than a year; absent where these are all.
+    pub usage_of_longer_terms: Option<ConcurrentUsage>,
     /// Whether regional reserved instances of it cover other sizes too.
     pub covers_other_sizes: bool,
     /// Every term and payment that is sold, shortest first, least upfront first.
@@ -90,6 +92,12 @@ pub struct FamilyPool {
 }
 
 impl ReservedPool {
+    /// The usage that a term may be sized by.
+    pub fn usage_for(&self, term: CommitmentTerm) -> &ConcurrentUsage {
+        let longer = self.usage_of_longer_terms.as_ref().filter(|_| term.years > 1);
+        longer.unwrap_or(&self.usage)
+    }
+
     /// Takes what the plan buys, if it is for this pool: its option has the number and the
     /// cents of the plan.
     pub(super) fn take(&mut self, purchase: &Purchase, policy: &Policy) {
@@ -133,18 +141,18 @@ pub fn is_planned(option: &PoolOption, purchases: &[Purchase]) -> bool {
 /// What is sold to instances of one pool; `None` without an on-demand price.
 pub(super) fn reserved_pool(
     pool: &CommitmentPool,
-    hourly: &[u64],
+    hours: &PoolHours,
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> Option<ReservedPool> {
     let key = &pool.key;
     let on_demand = prices.get(key).ok()?;
-    let usage = ConcurrentUsage::of(hourly);
     let options = CommitmentTerm::ALL
         .into_iter()
         .filter_map(|term| {
             let quote = prices.get(&key.with_option(PriceOption::Reserved(term))).ok()?;
             let rates = PoolRates::new(on_demand.rate, quote.rate).ok()?;
+            let usage = ConcurrentUsage::of(hours.of(term));
             let count = rates.best_count(&usage);
             Some(instances_option(term, (quote, rates, count), &usage, policy))
         })
@@ -156,7 +164,8 @@ pub(super) fn reserved_pool(
         key: key.clone(),
         account: pool.account.clone(),
         on_demand,
-        usage,
+        usage: ConcurrentUsage::of(&hours.one_year),
+        usage_of_longer_terms: hours.longer.as_deref().map(ConcurrentUsage::of),
         options,
         purchases: Vec::new(),
     })
@@ -209,21 +218,21 @@ fn break_even_month(replaced: Decimal, paid: Instalments, term: CommitmentTerm) 
     })
 }
 
-/// A key and the instances of it that ran in each hour, in billionths.
-type KeyUsage<'a> = (&'a PriceKey, &'a Vec<u64>);
+/// A key and the instances of it that ran in each hour.
+type KeyUsage<'a> = (&'a PriceKey, &'a PoolHours);
 
 /// The pools of EC2 Instance Savings Plans; a type whose rate under a plan is
 /// not known becomes a gap.
 pub(super) fn family_pools(
-    usage: &BTreeMap<CommitmentPool, Vec<u64>>,
+    usage: &BTreeMap<CommitmentPool, PoolHours>,
     prices: &Prices<'_>,
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> Vec<FamilyPool> {
     let mut families: BTreeMap<Family<'_>, Vec<KeyUsage<'_>>> = BTreeMap::new();
-    for (pool, hourly) in usage {
+    for (pool, hours) in usage {
         let family = (pool.key.region.as_str(), pool.key.family(), pool.account.as_deref());
-        families.entry(family).or_default().push((&pool.key, hourly));
+        families.entry(family).or_default().push((&pool.key, hours));
     }
     families
         .into_iter()
@@ -238,7 +247,7 @@ type Family<'a> = (&'a str, &'a str, Option<&'a str>);
 struct Member<'a> {
     key: &'a PriceKey,
     on_demand: PriceQuote,
-    hourly: &'a [u64],
+    hours: &'a PoolHours,
 }
 
 fn family_pool(
@@ -249,15 +258,15 @@ fn family_pool(
     gaps: &mut Vec<Gap>,
 ) -> Option<FamilyPool> {
     let priced =
-        members.iter().filter_map(|(key, hourly)| Some((*key, prices.get(key).ok()?, *hourly)));
-    let hours = priced.clone().map(|(_, _, hourly)| hourly.len()).max()?;
+        members.iter().filter_map(|(key, hours)| Some((*key, prices.get(key).ok()?, *hours)));
+    let hours = priced.clone().map(|(_, _, hours)| hours.one_year.len()).max()?;
     let members: Vec<Member<'_>> =
-        priced.map(|(key, on_demand, hourly)| Member { key, on_demand, hourly }).collect();
+        priced.map(|(key, on_demand, hours)| Member { key, on_demand, hours }).collect();
     let currency = members.first()?.on_demand.rate.currency();
     let cost_in = |hour: usize| -> Decimal {
         let costs = members
             .iter()
-            .map(|member| member.on_demand.rate.amount() * instances(member.hourly[hour]));
+            .map(|member| member.on_demand.rate.amount() * instances(member.hours.one_year[hour]));
         costs.sum()
     };
     let costs: Vec<Decimal> = (0..hours).map(cost_in).collect();
@@ -301,7 +310,7 @@ fn plan_option(
                 full.push(TypeUsage {
                     plan: quote.rate,
                     on_demand: member.on_demand.rate,
-                    hourly: member.hourly.to_vec(),
+                    hourly: member.hours.of(term).to_vec(),
                 });
                 quotes.push(quote);
             }

@@ -11,14 +11,17 @@ use crate::domain::{
     Money, Policy, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
 };
 use crate::savings::{
-    CommitmentUse, ExistingCommitments, GrownPurchase, InstanceCoverage, MemberHours, PoolRates,
-    ScopeChange, UnusedCommitment, grown_purchase, pooled_hours,
+    CommitmentUse, ExistingCommitments, GrownPurchase, InstanceCoverage, MemberHours, PoolHours,
+    PoolRates, ScopeChange, UnusedCommitment, grown_purchase, pooled_hours,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
+
+/// Of the terms that are sold.
+const LONGEST_TERM_YEARS: u8 = 3;
 
 /// How well a capacity reservation is used.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,14 +102,14 @@ pub fn planned_commitments(audit: &Audit, estate: &Estate, policy: &Policy) -> R
 
 /// What is sold to each pool, by what the best option saves, most first.
 fn pools(
-    usage: &BTreeMap<CommitmentPool, Vec<u64>>,
+    usage: &BTreeMap<CommitmentPool, PoolHours>,
     prices: &Prices<'_>,
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> (Vec<ReservedPool>, Vec<FamilyPool>) {
     let reserved = usage.iter();
     let mut reserved: Vec<ReservedPool> =
-        reserved.filter_map(|(pool, hourly)| reserved_pool(pool, hourly, prices, policy)).collect();
+        reserved.filter_map(|(pool, hours)| reserved_pool(pool, hours, prices, policy)).collect();
     reserved.sort_by_cached_key(|pool| {
         (least_first(&pool.options), pool.key.clone(), pool.account.clone())
     });
@@ -164,14 +167,14 @@ struct Fleet<'a> {
 
 impl Fleet<'_> {
     /// Instances of each pool that ran in each hour of the window and that nothing
-    /// covers, in billionths. Each is pooled by its own system and tenancy; what is idle
-    /// is stopped, and committing to it would keep the waste.
+    /// covers. Each is pooled by its own system and tenancy; what is idle is stopped, and
+    /// committing to it would keep the waste.
     fn pooled(
         &self,
         groups: &[Grouped],
         gaps: &mut Vec<Gap>,
-    ) -> BTreeMap<CommitmentPool, Vec<u64>> {
-        let mut pools: BTreeMap<CommitmentPool, BTreeMap<&ResourceId, MemberHours>> =
+    ) -> BTreeMap<CommitmentPool, PoolHours> {
+        let mut pools: BTreeMap<CommitmentPool, BTreeMap<&ResourceId, (MemberHours, u8)>> =
             BTreeMap::new();
         for group in groups {
             let workload = &group.workload;
@@ -198,8 +201,9 @@ impl Fleet<'_> {
                     short += 1;
                     continue;
                 }
+                let years = member.until.map_or(u8::MAX, |until| until.years);
                 let pooled = pools.entry(pool).or_default();
-                pooled.insert(&member.id, MemberHours::of(self.uncovered(member)));
+                pooled.insert(&member.id, (MemberHours::of(self.uncovered(member)), years));
             }
             if short > 0 {
                 gaps.push(self.too_short(workload, short));
@@ -209,8 +213,14 @@ impl Fleet<'_> {
         let first_hour = (begins + HOUR_SECONDS - 1).div_euclid(HOUR_SECONDS) * HOUR_SECONDS;
         let hours = (self.window.end.as_second() - first_hour).max(0) / HOUR_SECONDS;
         let pools = pools.into_iter().map(|(pool, members)| {
-            let members: Vec<MemberHours> = members.into_values().collect();
-            (pool, pooled_hours(&members, hours as usize))
+            let lasting = |years: u8| {
+                let members = members.values().filter(move |(_, most)| *most >= years);
+                let members: Vec<MemberHours> = members.map(|(own, _)| own.clone()).collect();
+                pooled_hours(&members, hours as usize)
+            };
+            let ends = members.values().any(|(_, most)| *most < LONGEST_TERM_YEARS);
+            let longer = ends.then(|| lasting(LONGEST_TERM_YEARS));
+            (pool, PoolHours { one_year: lasting(1), longer })
         });
         pools.collect()
     }
@@ -283,7 +293,7 @@ fn grown_pool(pool: &ReservedPool, growth: Decimal) -> GrownPool<'_> {
     let purchases = pool.options.iter().filter_map(|option| {
         let quote = option.quotes.first()?;
         let rates = PoolRates::new(pool.on_demand.rate, quote.rate).ok()?;
-        let grown = grown_purchase(&rates, &pool.usage, growth, option.term)?;
+        let grown = grown_purchase(&rates, pool.usage_for(option.term), growth, option.term)?;
         (grown.count_today + grown.count_grown > 0).then_some((option, grown))
     });
     GrownPool { pool, purchases: purchases.collect() }

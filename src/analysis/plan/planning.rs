@@ -10,7 +10,8 @@ use crate::domain::{
 };
 use crate::savings::{
     Alternatives, Existing, ExistingCommitments, Facts, HeldMachines, Members, NOTHING_SMALLER,
-    Plan, Proposals, Refusal, RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
+    Plan, Proposals, Refusal, RejectedKinds, ResizeOffer, TermOffer, Terms, commitment_pools, plan,
+    propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
@@ -155,16 +156,17 @@ impl Offers {
         let moves = self.alternatives.iter().zip(&plan.actions);
         let moves: Vec<bool> =
             moves.map(|(alternatives, actions)| is_reshaped(alternatives, actions)).collect();
-        let asked = |place: usize| {
+        let asked = |place: usize, taken: &[Action]| {
             let ends = self.running[place].ends.then_some(UNTIL_WHEN);
-            let oversized = self.running[place].is_oversized.then_some(NOTHING_SMALLER);
+            let oversized = self.oversized(place, taken);
             oversized.into_iter().chain(ends).chain(moves[place].then_some(AFTER_A_MONTH))
         };
         for (place, actions) in plan.actions.iter_mut().enumerate() {
+            let asked: Vec<&str> = asked(place, actions).collect();
             let bought = |action: &&mut Action| action.kind() == ActionKind::Commit;
             for action in actions.iter_mut().filter(bought) {
                 let mut caveats = action.caveats().to_vec();
-                caveats.extend(asked(place).map(str::to_owned));
+                caveats.extend(asked.iter().map(|caveat| (*caveat).to_owned()));
                 *action = action.clone().with_caveats(caveats);
             }
         }
@@ -181,7 +183,23 @@ impl Offers {
                 (caveat.into_iter().collect(), step.into_iter().collect());
         }
     }
+
+    /// Why no longer term is bought for what a plan leaves of a workload, if its GPUs are used
+    /// too little.
+    fn oversized(&self, place: usize, taken: &[Action]) -> Option<&'static str> {
+        let alternatives = &self.alternatives[place];
+        let is_move = |offer: &&ResizeOffer| taken.iter().any(|action| offer.leads_to(action));
+        let offer = alternatives.resizes.iter().find(is_move);
+        let is_scheduled = taken.iter().any(|action| action.kind() == ActionKind::Schedule);
+        alternatives.most_years(offer, is_scheduled)?;
+        let nothing_less = offer.is_none() && self.running[place].nothing_less_would_do;
+        Some(if nothing_less { NOTHING_SMALLER } else { STAYS_OVERSIZED })
+    }
 }
+
+/// What is said of a commitment for GPUs that something less would do for, at a higher cost.
+const STAYS_OVERSIZED: &str = "its GPUs stay overprovisioned, and no smaller type, shared card or \
+     schedule saves more: one year at most";
 
 /// The question about work that ends.
 const UNTIL_WHEN: &str = "until when does it run? It is declared as work that ends, and a \
@@ -210,7 +228,7 @@ struct RunsOn {
     /// Whether it is declared to be work that ends, and a member does not say when.
     ends: bool,
     /// Whether it is used too little and nothing smaller would do.
-    is_oversized: bool,
+    nothing_less_would_do: bool,
 }
 
 impl RunsOn {
@@ -224,7 +242,9 @@ impl RunsOn {
         Self {
             name: workload.name.clone(),
             ends: is_declared && is_open && ends,
-            is_oversized: proposals.committing().is_some_and(|committing| committing.one_year_only),
+            nothing_less_would_do: proposals
+                .committing()
+                .is_some_and(|committing| committing.one_year_only),
         }
     }
 }
@@ -270,7 +290,7 @@ impl Planner<'_> {
                     group.working(),
                     *billed,
                     &proposals.whole,
-                    bought.commitments,
+                    &facts,
                 );
                 let gaps = proposals.gaps(&group.workload);
                 WORK.advance(1);

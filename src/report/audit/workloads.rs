@@ -111,6 +111,7 @@ columns! {
         opt word[UsageState::NAMES] "state", "", Json, member.0.state.map(UsageState::name), "";
         opt word[Confidence::NAMES] "confidence", "", Json, member.0.confidence.map(Confidence::name), "";
         opt text "ignored", "", Json, member.0.ignored.clone(), "";
+        map[Kind::Text] "tags", "", Json, member.0.own_tags.iter().map(|(key, value)| (key.clone(), Value::text(value))), "Its tags that not all instances of the workload share.";
         opt text "capacity_reservation", "", Json, member.0.capacity_reservation.clone(), "";
         opt share "running_share", "", Json, member.1.running.share(), "Of the window.";
         opt cost "monthly_cost", "", Json, member.2, "";
@@ -130,6 +131,7 @@ columns! {
         opt text "account", "account", Wide, commitment.account.clone(), "The account that it belongs to; null where that is not known.";
         opt text "region", "region", Wide, commitment.region.clone(), "";
         text "kind", "kind", Narrow(1), commitment.kind.to_owned(), "";
+        map[Kind::Text] "tags", "", Json, commitment.tags.iter().map(|(key, value)| (key.clone(), Value::text(value))), "Tags of a capacity reservation.";
         opt word[CURRENCIES] "currency", "", Data, commitment.monthly_cost.map(|cost| cost.currency().code()), "Of all its amounts; null where it has none.";
         opt cost "monthly_cost", "cost/month", Narrow(0), commitment.monthly_cost, "";
         text "detail", "", Json, commitment.detail.clone(), "Its arithmetic.";

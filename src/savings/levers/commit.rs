@@ -5,7 +5,6 @@ use crate::catalog::gpu_spec;
 use crate::domain::{ActionKind, Classification, Part, PriceOption, PurchaseOption, Workload};
 use crate::savings::{CommitAfter, one_year_no_upfront};
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 use std::sync::Arc;
 
 /// Buys ahead for the members that stay.
@@ -143,22 +142,20 @@ fn places(
 /// What makes the GPUs used enough within the accepted risk; `None` where nothing that is offered
 /// does.
 fn commit_after(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> Option<CommitAfter> {
-    if part.verdict.is_used() || earlier.nothing_less_would_do {
+    if part.verdict.is_used() {
         return Some(CommitAfter::Nothing);
     }
-    let is_used_when_on = earlier
-        .schedule()
+    let scheduling = earlier.schedule();
+    let on_share = scheduling
         .filter(|scheduling| scheduling.action.risk() <= facts.accepted)
-        .and_then(|scheduling| {
-            let on_share = Decimal::ONE - scheduling.schedule.saved_share;
-            let mean = part.workload.utilization.as_ref()?.distribution.mean;
-            Some(mean / on_share.to_f64()?)
-        })
-        .is_some_and(|mean| mean >= facts.policy.overprovisioned_below_percent);
-    if is_used_when_on {
-        return Some(CommitAfter::Schedule);
+        .map(|scheduling| Decimal::ONE - scheduling.schedule.saved_share);
+    let mean = part.workload.utilization.as_ref().map(|utilization| utilization.distribution.mean);
+    let after = mean.map(|mean| CommitAfter::of(mean, on_share, facts.policy));
+    if after == Some(CommitAfter::Schedule) {
+        return after;
     }
     let moves = [ActionKind::Rightsize, ActionKind::Share];
     let is_moved = |kind: &ActionKind| earlier.offers_within(*kind, facts.accepted);
-    moves.iter().any(is_moved).then_some(CommitAfter::Move)
+    let is_allowed = earlier.nothing_less_would_do || moves.iter().any(is_moved);
+    is_allowed.then_some(CommitAfter::Move)
 }

@@ -2,8 +2,8 @@
 //! what a newer layout may mean is not guessed.
 
 use crate::domain::{
-    Currency, Kpi, KpiValue, Money, PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost,
-    PastUnused, PastWorkload, TagFilter, Window, shown,
+    Currency, Kpi, KpiValue, Money, PastAudit, PastFinding, PastGap, PastMember, PastTotals,
+    PastUnitCost, PastUnused, PastWorkload, TagFilter, Window, shown,
 };
 use crate::sources::files::shared::bounded::{Bounded, MOST_REPORT_BYTES};
 use crate::sources::files::shared::plain_text::open;
@@ -199,11 +199,20 @@ struct Workload {
     tags: BTreeMap<String, String>,
     #[serde(default)]
     tagged_instances: BTreeMap<String, u64>,
+    #[serde(default)]
+    members: Vec<Member>,
     currency: Option<String>,
     monthly_cost: Option<Number>,
     classification: String,
     utilization: Option<Utilization>,
     plan: Option<Plan>,
+}
+
+#[derive(Deserialize)]
+struct Member {
+    #[serde(default)]
+    tags: BTreeMap<String, String>,
+    monthly_cost: Option<Number>,
 }
 
 /// The contract's own layout does not have the key; whatever lacks it ran.
@@ -217,6 +226,8 @@ struct Unused {
     name: String,
     account: Option<String>,
     region: Option<String>,
+    #[serde(default)]
+    tags: BTreeMap<String, String>,
     currency: Option<String>,
     monthly_cost: Option<Number>,
     plan: Option<Plan>,
@@ -396,7 +407,7 @@ impl Unused {
         let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
         let planned = self.plan.and_then(|plan| plan.planned_monthly_cost);
         Ok(same_fields!(self => PastUnused {
-            id, name, account, region;
+            id, name, account, region, tags;
             monthly_cost: amounts.money(self.monthly_cost, "monthly_cost")?,
             planned_monthly_cost: amounts.money(planned, "plan")?,
         }))
@@ -409,6 +420,12 @@ impl Workload {
         let usual = Currency::of_region(&self.region);
         let place = format!("workloads.{}", self.id);
         let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
+        let tagged = self.members.into_iter().filter(|own| !own.tags.is_empty());
+        let tagged_members = tagged.map(|own| {
+            let monthly_cost = amounts.money(own.monthly_cost, "members.monthly_cost")?;
+            Ok(PastMember { tags: own.tags, monthly_cost })
+        });
+        let tagged_members = tagged_members.collect::<Result<_, Invalid>>()?;
         let plan = self.plan.unwrap_or_default();
         let lost_work =
             plan.actions.iter().find_map(|action| action.lost_work_monthly_cost.clone());
@@ -424,6 +441,7 @@ impl Workload {
             lost_work: amounts.money(lost_work, "plan.actions.lost_work_monthly_cost")?,
             snapshots: amounts.money(snapshots, "plan.actions.snapshots_monthly_cost")?,
             account: self.account.unwrap_or_default(),
+            tagged_members,
             signal,
             mean_percent,
         }))
