@@ -67,11 +67,7 @@ pub(super) fn read(
         last_seconds = sample.at_seconds;
     }
     cadence.ended(samples.end());
-    let end = samples.end().cloned().unwrap_or(RunEnd {
-        elapsed_seconds: last_seconds,
-        exit_code: None,
-        spot: None,
-        units: Vec::new(),
-    });
+    let cut_short = RunEnd { elapsed_seconds: last_seconds, ..RunEnd::default() };
+    let end = samples.end().cloned().unwrap_or(cut_short);
     Ok((profiler.finish(end, cadence.pace()), cadence))
 }

@@ -139,7 +139,7 @@ pub use reading::{
 pub use rejected_action::RejectedAction;
 pub use request::{CountedRequests, RecordedRequest, RecordedWork};
 pub use resource::{Provider, ResourceId};
-pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts, UnitsDone};
+pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts, UnitsDone, pcie_bytes_per_second};
 pub use samples::{Outage, Samples};
 pub use scaling::{BatchEnvironment, ScalingGroup, WarmPool};
 pub(crate) use shape::family_of;

@@ -23,7 +23,7 @@ pub struct MigSlot {
 
 /// What does not change about a GPU, or about a MIG instance of one, which is a
 /// row of its own. What the driver does not tell is absent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GpuIdentity {
     /// Index of the GPU on its host, from 0.
@@ -55,8 +55,23 @@ pub struct GpuIdentity {
     pub is_mig_enabled: Option<bool>,
 }
 
+/// What a PCIe link carries in one direction after its line code, by the transfers per second of
+/// its generation; absent for generations to come, and of a link without lanes.
+pub fn pcie_bytes_per_second(generation: u32, lanes: f64) -> Option<f64> {
+    let bits = match generation {
+        1 => 2.5e9 * 8.0 / 10.0,
+        2 => 5e9 * 8.0 / 10.0,
+        3 => 8e9 * 128.0 / 130.0,
+        4 => 16e9 * 128.0 / 130.0,
+        5 => 32e9 * 128.0 / 130.0,
+        6 => 64e9 * 242.0 / 256.0,
+        _ => return None,
+    };
+    (lanes > 0.0).then(|| bits / 8.0 * lanes)
+}
+
 /// What a run was taken on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunFacts {
     /// When sampling began.
     pub started: Timestamp,
@@ -86,7 +101,7 @@ impl RunFacts {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunEnd {
     /// Seconds from its start, on the monotonic clock.
     pub elapsed_seconds: f64,
@@ -113,5 +128,26 @@ impl RunEnd {
         let ended_seconds = self.exit_code.map(|_| self.elapsed_seconds);
         let spot = self.spot.as_ref();
         spot.is_some_and(|spot| spot.interruption.is_some() && !spot.keeps_memory(ended_seconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_carries_what_the_standard_says() {
+        // PCI-SIG's round figures: 4, 16, 32 and 64 GB/s for 16 lanes of
+        // generation 1, 3 (15.75), 4 (31.5) and 5 (63).
+        let gigabytes = |generation, lanes| {
+            pcie_bytes_per_second(generation, lanes).map(|rate| (rate / 1e7).round() / 100.0)
+        };
+        assert_eq!(gigabytes(1, 16.0), Some(4.0));
+        assert_eq!(gigabytes(3, 16.0), Some(15.75));
+        assert_eq!(gigabytes(4, 8.0), Some(15.75));
+        assert_eq!(gigabytes(5, 16.0), Some(63.02));
+        assert_eq!(gigabytes(6, 16.0), Some(121.0));
+        assert_eq!(gigabytes(7, 16.0), None);
+        assert_eq!(gigabytes(4, 0.0), None);
     }
 }

@@ -82,11 +82,13 @@ impl Column {
             Some((name, unit)) => (name.trim(), unit.trim()),
             None => (title, ""),
         };
-        Self {
-            name: name.to_owned(),
-            field: field(&name.to_ascii_lowercase()),
-            unit: unit.to_owned(),
-        }
+        let field = field(&name.to_ascii_lowercase());
+        Self { unit: unit.to_owned(), ..Self::guessed(name, field) }
+    }
+
+    /// A column that a value tells.
+    fn guessed(name: &str, field: Field) -> Self {
+        Self { name: name.to_owned(), field, unit: String::new() }
     }
 }
 
@@ -109,56 +111,29 @@ pub(super) fn has(columns: &[Column], field: Field) -> bool {
     columns.iter().any(|column| column.field == field)
 }
 
-/// Columns of power limits, of which one is enough.
-const LIMITS: &[Figure] =
-    &[Figure::PowerLimit, Figure::EnforcedPowerLimit, Figure::DefaultPowerLimit];
-/// The same of power.
-const POWER: &[Figure] = &[Figure::PowerDraw, Figure::PowerDrawAverage, Figure::PowerDrawInstant];
-
-/// What a summary or its diagnosis rests on, as columns of which one is enough.
-const EXPECTED: &[(LogColumn, &[Figure])] = &[
-    (LogColumn::Utilization, &[Figure::Utilization]),
-    (LogColumn::MemoryUtilization, &[Figure::MemoryUtilization]),
-    (LogColumn::MemoryUsed, &[Figure::VramUsed]),
-    (LogColumn::MemoryTotal, &[Figure::VramTotal]),
-    (LogColumn::PowerDraw, POWER),
-    (LogColumn::PowerLimit, LIMITS),
+/// What a summary or its diagnosis rests on, and what has to tell it.
+const EXPECTED: [(LogColumn, Told); 6] = [
+    (LogColumn::Utilization, Told::Utilization),
+    (LogColumn::MemoryUtilization, Told::MemoryUtilization),
+    (LogColumn::MemoryUsed, Told::VramUsed),
+    (LogColumn::MemoryTotal, Told::VramTotal),
+    (LogColumn::PowerDraw, Told::Power),
+    (LogColumn::PowerLimit, Told::PowerLimit),
 ];
 
 /// The columns that a reader of a summary would miss.
 pub(super) fn missing(columns: &[Column]) -> Vec<LogColumn> {
-    let missing_data = |of: &&(LogColumn, &[Figure])| !has_any(columns, of.1);
-    EXPECTED.iter().filter(missing_data).map(|(column, _)| *column).collect()
-}
-
-fn has_any(columns: &[Column], figures: &[Figure]) -> bool {
-    figures.iter().any(|figure: &Figure| has(columns, Field::Figure(*figure)))
+    let missing = EXPECTED.into_iter().filter(|(_, told)| !tells(columns, *told));
+    missing.map(|(column, _)| column).collect()
 }
 
 /// Whether a log with such columns was asked for a figure.
-pub(super) fn tells(columns: &[Column], figure: Told) -> bool {
-    let figures: &[Figure] = match figure {
-        Told::Utilization => &[Figure::Utilization],
-        Told::MemoryUtilization => &[Figure::MemoryUtilization],
-        Told::VramUsed => &[Figure::VramUsed],
-        Told::VramTotal => &[Figure::VramTotal],
-        Told::Power => POWER,
-        Told::PowerLimit => LIMITS,
-        Told::Temperature => &[Figure::Temperature],
-        Told::SmClock => &[Figure::SmClock],
-        Told::MemoryClock => &[Figure::MemoryClock],
-        Told::Pcie => &[Figure::PcieSent],
-        Told::Encoder => &[Figure::Encoder],
-        Told::Decoder => &[Figure::Decoder],
-        Told::Throttle => {
-            let is_of = |column: &Column| {
-                matches!(column.field, Field::ThrottleMask | Field::ThrottleBit(_))
-            };
-            return columns.iter().any(is_of);
-        }
-        Told::Energy | Told::Processes | Told::Activity => &[],
-    };
-    has_any(columns, figures)
+pub(super) fn tells(columns: &[Column], told: Told) -> bool {
+    columns.iter().any(|column| match column.field {
+        Field::Figure(figure) => figure.told() == Some(told),
+        Field::ThrottleMask | Field::ThrottleBit(_) => told == Told::Throttle,
+        _ => false,
+    })
 }
 
 /// The columns of a row.
@@ -173,15 +148,16 @@ pub(super) fn guess_columns(cells: &[String]) -> Result<Vec<Column>, String> {
             return Err(format!("{count} columns are in {unit}"));
         }
     }
-    let mib = of_unit(cells, "MiB");
-    match mib.as_slice() {
+    let used = Column::guessed("memory.used", Field::Figure(Figure::VramUsed));
+    let total = Column::guessed("memory.total", Field::Figure(Figure::VramTotal));
+    match of_unit(cells, "MiB").as_slice() {
         [] => {}
-        [(used, _)] => columns[*used] = figure_column("memory.used", Figure::VramUsed),
+        [(place, _)] => columns[*place] = used,
         // What is in use is never more than there is.
         [(one, few), (other, many)] if few != many => {
-            let (used, total) = if few < many { (one, other) } else { (other, one) };
-            columns[*used] = figure_column("memory.used", Figure::VramUsed);
-            columns[*total] = figure_column("memory.total", Figure::VramTotal);
+            let (less, more) = if few < many { (one, other) } else { (other, one) };
+            columns[*less] = used;
+            columns[*more] = total;
         }
         several => return Err(format!("{} columns are in MiB", several.len())),
     }
@@ -200,30 +176,25 @@ fn of_unit(cells: &[String], unit: &str) -> Vec<(usize, f64)> {
     cells.iter().enumerate().filter_map(of).collect()
 }
 
-fn figure_column(name: &str, figure: Figure) -> Column {
-    Column { name: name.to_owned(), field: Field::Figure(figure), unit: String::new() }
-}
-
 fn guess(text: &str) -> Column {
     let text = text.trim();
-    let plain = |name: &str, field| Column { name: name.to_owned(), field, unit: String::new() };
     // A bare number may be anything.
-    if text.contains(':') && LogTime::read(text).is_some() {
-        return plain("timestamp", Field::Time);
-    }
-    if text.starts_with("GPU-") || text.starts_with("MIG-") {
-        return plain("uuid", Field::Uuid);
-    }
-    if is_bus_id(text) {
-        return plain("pci.bus_id", Field::BusId);
-    }
-    match cell(text) {
-        Cell::Number(_, "%") => figure_column("utilization.gpu", Figure::Utilization),
-        Cell::Number(_, "W") => figure_column("power.draw", Figure::PowerDraw),
-        Cell::Number(_, "MHz") => figure_column("clocks.sm", Figure::SmClock),
-        Cell::Text(words) if is_product(words) => plain("name", Field::Name),
-        _ => plain(text, Field::Unused),
-    }
+    let (name, field) = if text.contains(':') && LogTime::read(text).is_some() {
+        ("timestamp", Field::Time)
+    } else if text.starts_with("GPU-") || text.starts_with("MIG-") {
+        ("uuid", Field::Uuid)
+    } else if is_bus_id(text) {
+        ("pci.bus_id", Field::BusId)
+    } else {
+        match cell(text) {
+            Cell::Number(_, "%") => ("utilization.gpu", Field::Figure(Figure::Utilization)),
+            Cell::Number(_, "W") => ("power.draw", Field::Figure(Figure::PowerDraw)),
+            Cell::Number(_, "MHz") => ("clocks.sm", Field::Figure(Figure::SmClock)),
+            Cell::Text(words) if is_product(words) => ("name", Field::Name),
+            _ => (text, Field::Unused),
+        }
+    };
+    Column::guessed(name, field)
 }
 
 /// The names of columns that were guessed, for a gap that tells.

@@ -1,11 +1,11 @@
 //! A CSV of `nvidia-smi --query-gpu`, one sample of a time.
 
-use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place, quoted};
+use super::super::samples::{Input, Log, OpenLog, ReadOptions, SamplesError, Told, place, quoted};
 use super::columns::{Field, has, missing, tells};
 use super::csv_rows::{Event, Layout, Row, Rows};
 use super::samples::{Roster, Survey, clock, clock_gaps, facts, sample};
 use super::time::{LogClock, LogTime, Repeats};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, RunFacts, Sample};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, Sample};
 use jiff::SignedDuration;
 
 /// How a row finds its GPU.
@@ -31,16 +31,6 @@ struct Found {
     rows: u64,
 }
 
-impl Found {
-    fn of(line: u64, time: Option<LogTime>, sample: GpuSample) -> Self {
-        Self { line, time, sample, rows: 1 }
-    }
-
-    fn is_conflict(&self) -> bool {
-        self.rows > 1
-    }
-}
-
 /// The rows of a sample so far.
 struct Pending {
     line: u64,
@@ -54,30 +44,7 @@ struct Pending {
     surplus: u64,
 }
 
-impl Pending {
-    fn is_reported(&self) -> Vec<bool> {
-        self.found.iter().map(Option::is_some).collect()
-    }
-
-    /// A row of the same time and GPU as one that is there.
-    fn add_conflict(&mut self, position: usize) {
-        match self.found.get_mut(position) {
-            Some(Some(found)) => found.rows += 1,
-            _ => self.surplus += 1,
-        }
-    }
-
-    /// What is known of each GPU. One that several rows are of did answer, and
-    /// which of them is right nobody knows.
-    fn samples(self) -> Vec<Option<GpuSample>> {
-        let of_one = |found: Found| {
-            if found.is_conflict() { GpuSample::Read(Box::default()) } else { found.sample }
-        };
-        self.found.into_iter().map(|found| found.map(of_one)).collect()
-    }
-}
-
-pub(in crate::sources::files) struct CsvLog {
+struct CsvLog {
     input: Input,
     options: ReadOptions,
     layout: Layout,
@@ -96,82 +63,80 @@ pub(in crate::sources::files) struct CsvLog {
     /// Whether the last row with a time comes again.
     is_again: bool,
     has_samples: bool,
-    facts: RunFacts,
+}
+
+pub(in crate::sources::files) fn open(
+    input: Input,
+    options: &ReadOptions,
+) -> Result<OpenLog, SamplesError> {
+    let layout = Layout::of(&input, options)?;
+    let has_time = has(&layout.columns, Field::Time);
+    if !has_time && options.interval.is_none() {
+        return Err(SamplesError::no_times(input.path()));
+    }
+    let mut rows = Rows::of(&input, &layout)?;
+    // What a first reading of the whole log finds.
+    let mut named = Roster::default();
+    let mut survey = Survey::default();
+    let mut survey_clock = clock(options);
+    let mut first: Option<Box<Row>> = None;
+    let (mut hostname, mut driver_version) = (None, None);
+    while let Some(event) = rows.next_event()? {
+        let Event::Row(row) = event else {
+            survey.add_header();
+            continue;
+        };
+        let gpu = &row.entry.gpu;
+        if gpu.has_key() {
+            named
+                .add(gpu)
+                .map_err(|message| SamplesError::line(input.path(), row.line, message))?;
+        }
+        let time = row.time.map(|time| survey_clock.at(Some(time)).1);
+        survey.add(time, gpu.identity.name.as_deref(), row.count);
+        hostname = hostname.or_else(|| gpu.host.clone());
+        driver_version = driver_version.or_else(|| row.driver_version.clone());
+        first.get_or_insert(row);
+    }
+    let Some(first) = first else {
+        return Err(match &rows.tally.bad_time {
+            Some((line, message)) => SamplesError::time(input.path(), *line, message),
+            None => SamplesError::empty(input.path(), rows.tally.first_junk()),
+        });
+    };
+    let mut turns = Vec::new();
+    let (roster, order) = if named.len() > 0 {
+        let came = named.clone();
+        named.sort();
+        turns = named.places_in(&came);
+        let pause = survey.pause_after(named.len());
+        (named, Order::Named { pause })
+    } else {
+        let (rows, pause) = survey.rows_per_sample();
+        (unnamed(&input, &layout, rows)?, Order::Counted { rows, pause })
+    };
+    let hostname = hostname.filter(|_| !roster.has_several_hosts());
+    let facts = facts(clock(options).at(first.time).1, hostname, driver_version, &roster);
+    let log = CsvLog {
+        reported: Vec::new(),
+        held: None,
+        clock: clock(options),
+        row_clock: clock(options),
+        repeats: Repeats::default(),
+        is_again: false,
+        has_samples: false,
+        options: options.clone(),
+        rows: Rows::of(&input, &layout)?,
+        roster,
+        order,
+        turns,
+        layout,
+        input,
+    };
+    Ok((facts, Box::new(log)))
 }
 
 impl CsvLog {
-    pub(in crate::sources::files) fn open(
-        input: Input,
-        options: &ReadOptions,
-    ) -> Result<Self, SamplesError> {
-        let layout = Layout::of(&input, options)?;
-        let has_time = has(&layout.columns, Field::Time);
-        if !has_time && options.interval.is_none() {
-            return Err(SamplesError::no_times(input.path()));
-        }
-        let mut rows = Rows::of(&input, &layout)?;
-        // What a first reading of the whole log finds.
-        let mut named = Roster::default();
-        let mut survey = Survey::default();
-        let mut survey_clock = clock(options);
-        let mut first: Option<Box<Row>> = None;
-        let (mut hostname, mut driver_version) = (None, None);
-        while let Some(event) = rows.next_event()? {
-            let Event::Row(row) = event else {
-                survey.add_header();
-                continue;
-            };
-            let gpu = &row.entry.gpu;
-            if gpu.has_key() {
-                named
-                    .add(gpu)
-                    .map_err(|message| SamplesError::line(input.path(), row.line, message))?;
-            }
-            let time = row.time.map(|time| survey_clock.at(Some(time)).1);
-            survey.add(time, gpu.name.as_deref(), row.count);
-            hostname = hostname.or_else(|| row.hostname.clone());
-            driver_version = driver_version.or_else(|| row.driver_version.clone());
-            first.get_or_insert(row);
-        }
-        let Some(first) = first else {
-            if let Some((line, message)) = rows.tally.bad_time {
-                return Err(SamplesError::time(input.path(), line, &message));
-            }
-            let says = rows.tally.first_junk.as_ref().map(|(_, text)| text.as_str());
-            return Err(SamplesError::empty(input.path(), says));
-        };
-        let mut turns = Vec::new();
-        let (roster, order) = if named.len() > 0 {
-            let came = named.clone();
-            named.sort();
-            turns = named.places_in(&came);
-            let pause = survey.pause_after(named.len());
-            (named, Order::Named { pause })
-        } else {
-            let (rows, pause) = survey.rows_per_sample();
-            (unnamed(&input, &layout, rows)?, Order::Counted { rows, pause })
-        };
-        let hostname = hostname.filter(|_| !roster.has_several_hosts());
-        let facts = facts(clock(options).at(first.time).1, hostname, driver_version, &roster);
-        Ok(Self {
-            reported: Vec::new(),
-            held: None,
-            clock: clock(options),
-            row_clock: clock(options),
-            repeats: Repeats::default(),
-            is_again: false,
-            has_samples: false,
-            options: options.clone(),
-            rows: Rows::of(&input, &layout)?,
-            facts,
-            roster,
-            order,
-            turns,
-            layout,
-            input,
-        })
-    }
-
     /// The GPU of a row; `None` when it can be of none.
     fn position(&self, row: &Row, pending: Option<&Pending>) -> Option<usize> {
         let next = pending.map_or(0, |pending| pending.last + 1);
@@ -221,50 +186,6 @@ impl CsvLog {
             Order::Counted { rows, pause } => {
                 position >= rows || pause.is_some_and(|pause| since_last() >= pause)
             }
-        }
-    }
-
-    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
-        loop {
-            let Some(pending) = self.next_pending()? else { return self.ended() };
-            if pending.surplus > 0 {
-                let rows = pending.rows as u64 + pending.surplus;
-                self.clock.at(pending.time);
-                self.rows.tally.conflicts.add(pending.line, rows);
-                continue;
-            }
-            if let Order::Counted { rows, .. } = self.order
-                && pending.rows != rows
-            {
-                self.clock.at(pending.time);
-                self.rows.tally.short_samples += 1;
-                continue;
-            }
-            let mut is_believed = false;
-            for found in pending.found.iter().flatten() {
-                if found.is_conflict() {
-                    self.rows.tally.conflicts.add(found.line, found.rows);
-                } else {
-                    is_believed = true;
-                }
-            }
-            if !is_believed {
-                self.clock.at(pending.time);
-                continue;
-            }
-            let reported = pending.is_reported();
-            // Where the log stops nobody knows whether the rows that are missing
-            // would have come.
-            let is_cut = self.is_at_end()?
-                && self.reported.iter().zip(&reported).any(|(before, now)| *before && !now);
-            if is_cut {
-                self.rows.tally.set_torn(pending.line);
-                return Ok(None);
-            }
-            self.reported = reported;
-            self.has_samples = true;
-            let at = self.clock.at(pending.time);
-            return Ok(Some(sample(pending.samples(), at)));
         }
     }
 
@@ -345,43 +266,41 @@ impl CsvLog {
                 self.rows.tally.add_junk(row.line, "a GPU that appeared while the log was read");
                 continue;
             };
-            match pending.as_mut() {
-                Some(sample) if self.is_conflict(sample, &row, position) => {
-                    sample.add_conflict(position);
+            if let Some(sample) = &mut pending {
+                if self.is_conflict(sample, &row, position) {
+                    // A row of the same time and GPU as one that is there.
+                    match sample.found.get_mut(position) {
+                        Some(Some(found)) => found.rows += 1,
+                        _ => sample.surplus += 1,
+                    }
+                    continue;
                 }
-                Some(sample) if is_headed || self.begins_another(sample, &row, position) => {
+                if is_headed || self.begins_another(sample, &row, position) {
                     self.held = Some(row);
                     return Ok(pending);
                 }
-                Some(sample) => {
-                    sample.found[position] = Some(Found::of(row.line, row.time, row.entry.sample));
-                    sample.last = self.turn(position);
-                    sample.last_time = row.time;
-                    sample.rows += 1;
-                }
-                None => {
-                    let mut readings = vec![None; self.roster.len()];
-                    let (line, time) = (row.line, row.time);
-                    readings[position] = Some(Found::of(line, time, row.entry.sample));
-                    pending = Some(Pending {
-                        line,
-                        time,
-                        last_time: time,
-                        found: readings,
-                        last: self.turn(position),
-                        rows: 1,
-                        surplus: 0,
-                    });
-                }
             }
+            let sample = pending.get_or_insert_with(|| Pending {
+                line: row.line,
+                time: row.time,
+                last_time: None,
+                found: vec![None; self.roster.len()],
+                last: 0,
+                rows: 0,
+                surplus: 0,
+            });
+            let Row { line, time, entry, .. } = *row;
+            sample.found[position] = Some(Found { line, time, sample: entry.sample, rows: 1 });
+            sample.last = self.turn(position);
+            sample.last_time = time;
+            sample.rows += 1;
         }
     }
 
-    fn column_gaps(&self) -> Vec<Gap> {
-        let place = place(self.input.path());
+    fn column_gaps(&self, place: &str) -> Vec<Gap> {
         let columns = &self.layout.columns;
         let mut gaps = Vec::new();
-        let mut add = |what: GapSubject, cause| gaps.push(Gap::of(what, place.as_str(), cause));
+        let mut add = |what: GapSubject, cause| gaps.push(Gap::of(what, place, cause));
         let without = missing(columns);
         if !without.is_empty() {
             let kind = match without.len() {
@@ -390,11 +309,8 @@ impl CsvLog {
             };
             add(GapSubject::MissingColumns(without), Cause::of(kind, []));
         }
-        let unknown: Vec<String> = columns
-            .iter()
-            .filter(|column| column.field == Field::Unknown)
-            .map(|column| quoted(&column.name))
-            .collect();
+        let unknown = columns.iter().filter(|column| column.field == Field::Unknown);
+        let unknown: Vec<String> = unknown.map(|column| quoted(&column.name)).collect();
         if !unknown.is_empty() {
             add(GapSubject::Columns, Cause::of(CauseKind::ColumnsUnknown, [&unknown.join(", ")]));
         }
@@ -429,12 +345,53 @@ fn unnamed(input: &Input, layout: &Layout, count: usize) -> Result<Roster, Sampl
 }
 
 impl Log for CsvLog {
-    fn facts(&self) -> &RunFacts {
-        &self.facts
-    }
-
-    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        self.next_sample().transpose()
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
+        loop {
+            let Some(pending) = self.next_pending()? else { return self.ended() };
+            if pending.surplus > 0 {
+                let rows = pending.rows as u64 + pending.surplus;
+                self.clock.at(pending.time);
+                self.rows.tally.conflicts.add(pending.line, rows);
+                continue;
+            }
+            if let Order::Counted { rows, .. } = self.order
+                && pending.rows != rows
+            {
+                self.clock.at(pending.time);
+                self.rows.tally.short_samples += 1;
+                continue;
+            }
+            let mut is_believed = false;
+            for found in pending.found.iter().flatten() {
+                if found.rows > 1 {
+                    self.rows.tally.conflicts.add(found.line, found.rows);
+                } else {
+                    is_believed = true;
+                }
+            }
+            if !is_believed {
+                self.clock.at(pending.time);
+                continue;
+            }
+            let reported: Vec<bool> = pending.found.iter().map(Option::is_some).collect();
+            // Where the log stops nobody knows whether the rows that are missing
+            // would have come.
+            let is_cut = self.is_at_end()?
+                && self.reported.iter().zip(&reported).any(|(before, now)| *before && !now);
+            if is_cut {
+                self.rows.tally.set_torn(pending.line);
+                return Ok(None);
+            }
+            self.reported = reported;
+            self.has_samples = true;
+            let at = self.clock.at(pending.time);
+            // One that several rows are of did answer, and which of them is right nobody knows.
+            let of_one = |found: Found| {
+                if found.rows > 1 { GpuSample::Read(Box::default()) } else { found.sample }
+            };
+            let samples = pending.found.into_iter().map(|found| found.map(of_one));
+            return Ok(Some(sample(samples.collect(), at)));
+        }
     }
 
     fn may_tell(&self, figure: Told) -> bool {
@@ -442,9 +399,10 @@ impl Log for CsvLog {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        let mut gaps = self.column_gaps();
-        gaps.extend(clock_gaps(&self.clock, &self.options, self.input.path()));
-        gaps.extend(self.rows.tally.gaps(&place(self.input.path())));
+        let place = place(self.input.path());
+        let mut gaps = self.column_gaps(&place);
+        gaps.extend(clock_gaps(&self.clock, &self.options, &place));
+        gaps.extend(self.rows.tally.gaps(&place));
         gaps
     }
 }

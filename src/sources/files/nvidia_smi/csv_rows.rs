@@ -1,8 +1,8 @@
 //! The rows of a CSV of `nvidia-smi`, one at a time.
 
-use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, cells, quoted};
+use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, Told, cells, quoted};
 use super::columns::{Column, Field, guess_columns, has, header, reported};
-use super::figure::{Cell, Figure, Figures, cell, serial, uuid, words};
+use super::figure::{Cell, Figures, cell, is_enabled, serial, uuid, words};
 use super::samples::{Entry, Gpu};
 use super::tally::Tally;
 use super::time::{LogTime, unread_time};
@@ -17,7 +17,6 @@ pub(super) struct Row {
     pub time: Option<LogTime>,
     pub entry: Entry,
     pub driver_version: Option<String>,
-    pub hostname: Option<String>,
     pub count: Option<u16>,
 }
 
@@ -139,15 +138,7 @@ impl Layout {
 /// Whether a column tells what a GPU does rather than what it is.
 fn is_reading(column: &Column) -> bool {
     let Field::Figure(figure) = column.field else { return false };
-    !matches!(
-        figure,
-        Figure::VramTotal
-            | Figure::PowerLimit
-            | Figure::EnforcedPowerLimit
-            | Figure::DefaultPowerLimit
-            | Figure::MaxLinkGeneration
-            | Figure::MaxLinkWidth
-    )
+    !matches!(figure.told(), None | Some(Told::VramTotal | Told::PowerLimit))
 }
 
 /// Whether a line is the header of `--query-compute-apps` or
@@ -279,7 +270,6 @@ impl Rows {
             time: None,
             entry: Entry { gpu: Gpu::default(), sample: GpuSample::lost(String::new()) },
             driver_version: None,
-            hostname: None,
             count: None,
         };
         for (column, text) in columns.iter().zip(cells) {
@@ -296,10 +286,7 @@ impl Rows {
             return None;
         }
         self.tally.add_figures(&figures);
-        row.entry.gpu.vram_total_mib = figures.get(Figure::VramTotal);
-        row.entry.gpu.power_limit_w = figures.power_limit_w();
-        row.entry.gpu.power_default_limit_w = figures.get(Figure::DefaultPowerLimit);
-        row.entry.gpu.pcie_max_bytes_per_second = figures.pcie_max_bytes_per_second();
+        figures.put_limits(&mut row.entry.gpu.identity);
         row.entry.sample = match figures.lost() {
             Some(reason) => GpuSample::lost(reason),
             None => GpuSample::Read(Box::new(figures.reading())),
@@ -316,23 +303,14 @@ impl Row {
         match column.field {
             Field::Time => self.time = LogTime::read(text),
             Field::Index => gpu.index = number(),
-            Field::Uuid => gpu.uuid = uuid(text),
+            Field::Uuid => gpu.identity.uuid = uuid(text),
             Field::BusId => gpu.bus_id = owned().map(|id| id.to_ascii_lowercase()),
             Field::Serial => gpu.serial = serial(text),
-            Field::Name => gpu.name = owned(),
+            Field::Name => gpu.identity.name = owned(),
             Field::DriverVersion => self.driver_version = owned(),
-            Field::Hostname => {
-                gpu.host = owned();
-                self.hostname = owned();
-            }
+            Field::Hostname => gpu.host = owned(),
             Field::Count => self.count = number(),
-            Field::MigMode => {
-                gpu.is_mig_enabled = match text.trim() {
-                    "Enabled" => Some(true),
-                    "Disabled" => Some(false),
-                    _ => None,
-                }
-            }
+            Field::MigMode => gpu.identity.is_mig_enabled = is_enabled(text),
             Field::ThrottleMask => figures.put_throttle_mask(text),
             Field::ThrottleBit(bit) => figures.put_throttle_bit(bit, text),
             Field::Figure(figure) => figures.put(figure, &column.unit, text),

@@ -1,10 +1,10 @@
 //! What one document of `nvidia-smi -q -x` says.
 
-use super::figure::{Cell, Figure, Figures, cell, serial, throttle_bit, uuid, words};
+use super::figure::{Cell, Figure, Figures, cell, is_enabled, serial, throttle_bit, uuid, words};
 use super::samples::{Entry, Gpu, MOST_GPUS};
 use super::tally::Tally;
 use super::time::LogTime;
-use crate::domain::{GpuProcess, GpuSample, MigSlot};
+use crate::domain::{GpuIdentity, GpuProcess, GpuReading, GpuSample, MigSlot};
 use roxmltree::{Document, Node};
 use std::str::FromStr;
 
@@ -54,24 +54,15 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
         .or_else(|| text_of(node, &["pci", "pci_bus_id"]))
         .and_then(words)
         .map(str::to_ascii_lowercase);
-    let gpu = Gpu {
-        bus_id,
+    let mut identity = GpuIdentity {
         uuid: text_of(node, &["uuid"]).and_then(uuid),
-        serial: text_of(node, &["serial"]).and_then(serial),
-        index: None,
-        host: None,
-        mig: None,
         name: owned(node, "product_name"),
-        vram_total_mib: figures.get(Figure::VramTotal),
-        power_limit_w: figures.power_limit_w(),
-        power_default_limit_w: figures.get(Figure::DefaultPowerLimit),
-        pcie_max_bytes_per_second: figures.pcie_max_bytes_per_second(),
-        is_mig_enabled: match text_of(node, &["mig_mode", "current_mig"]) {
-            Some("Enabled") => Some(true),
-            Some("Disabled") => Some(false),
-            _ => None,
-        },
+        is_mig_enabled: text_of(node, &["mig_mode", "current_mig"]).and_then(is_enabled),
+        ..GpuIdentity::default()
     };
+    figures.put_limits(&mut identity);
+    let serial = text_of(node, &["serial"]).and_then(serial);
+    let gpu = Gpu { bus_id, serial, identity, ..Gpu::default() };
     let lost = figures.lost().or_else(|| match text_of(node, &["product_name"]).map(cell) {
         Some(Cell::Lost(reason)) => Some(crate::domain::safe(reason)),
         _ => None,
@@ -82,14 +73,11 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
         let own = processes.as_ref()?.iter().filter(|(slice, _)| *slice == wanted);
         Some(own.map(|(_, process)| process.clone()).collect())
     };
-    let sample = match lost {
-        Some(reason) => GpuSample::lost(reason),
-        None => {
-            let mut reading = figures.reading();
-            reading.processes = of_slice(None);
-            GpuSample::Read(Box::new(reading))
-        }
+    let read = |figures: &Figures, slot: Option<&MigSlot>| {
+        let processes = of_slice(slot);
+        GpuSample::Read(Box::new(GpuReading { processes, ..figures.reading() }))
     };
+    let sample = lost.map_or_else(|| read(&figures, None), GpuSample::lost);
     let slices = children(node, "mig_devices").flat_map(|list| children(list, "mig_device"));
     let slice = |(place, node): (usize, Node<'_, '_>)| {
         let figures = figures_of_slice(node);
@@ -99,20 +87,16 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
             compute_instance: number(node, "compute_instance_id"),
             profile: owned(node, "profile"),
         };
-        let mut reading = figures.reading();
-        reading.processes = of_slice(Some(&slot));
-        Some(Entry {
-            gpu: Gpu {
-                uuid: text_of(node, &["uuid"]).and_then(uuid),
-                vram_total_mib: figures.get(Figure::VramTotal),
-                mig: Some(slot),
-                power_limit_w: None,
-                power_default_limit_w: None,
-                pcie_max_bytes_per_second: None,
-                ..gpu.clone()
-            },
-            sample: GpuSample::Read(Box::new(reading)),
-        })
+        let sample = read(&figures, Some(&slot));
+        let identity = GpuIdentity {
+            uuid: text_of(node, &["uuid"]).and_then(uuid),
+            vram_total_mib: figures.get(Figure::VramTotal),
+            mig: Some(slot),
+            name: gpu.identity.name.clone(),
+            is_mig_enabled: gpu.identity.is_mig_enabled,
+            ..GpuIdentity::default()
+        };
+        Some(Entry { gpu: Gpu { identity, ..gpu.clone() }, sample })
     };
     let slices: Vec<Entry> = slices.enumerate().filter_map(slice).collect();
     let mut entries = vec![Entry { gpu, sample }];

@@ -1,72 +1,57 @@
 //! Figures as `nvidia-smi` writes them: with a unit or without, or in words why
 //! there is none.
 
-use crate::domain::{GpuReading, MIB, ThrottleReasons};
+use super::super::samples::Told;
+use crate::domain::{GpuIdentity, GpuReading, MIB, ThrottleReasons, pcie_bytes_per_second};
 
-/// A figure that is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Figure {
-    Utilization,
-    MemoryUtilization,
-    Encoder,
-    Decoder,
-    VramUsed,
-    VramTotal,
-    PowerDraw,
-    PowerDrawAverage,
-    PowerDrawInstant,
-    PowerLimit,
-    EnforcedPowerLimit,
-    DefaultPowerLimit,
-    Temperature,
-    SmClock,
-    MemoryClock,
-    PcieSent,
-    PcieReceived,
-    MaxLinkGeneration,
-    MaxLinkWidth,
+/// A figure, what it measures and tells, its columns in a CSV, and its elements in a document, of
+/// which the first that has one counts: newer drivers renamed some. Those of power are below
+/// another element, and the rest below the GPU.
+struct Row {
+    figure: Figure,
+    dimension: Dimension,
+    told: Option<Told>,
+    columns: &'static [&'static str],
+    paths: &'static [&'static [&'static str]],
 }
 
-/// A figure, what it measures, its columns in a CSV, and its elements in a document, of which the
-/// first that has one counts: newer drivers renamed some. Those of power are below another
-/// element, and the rest below the GPU.
-type Row = (Figure, Dimension, &'static [&'static str], &'static [&'static [&'static str]]);
+macro_rules! figures {
+    ($($figure:ident: $dimension:ident, $told:expr, [$($column:literal),*], [$($path:expr),*];)*) => {
+        /// A figure that is read.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Figure { $($figure,)* }
 
-#[rustfmt::skip]
-const FIGURES: [Row; 19] = {
-    use Dimension::{BytesPerSecond, Celsius, Count, Megahertz, Mib, Percent, Watts};
-    [
-        (Figure::Utilization, Percent, &["utilization.gpu"], &[&["utilization", "gpu_util"]]),
-        (Figure::MemoryUtilization, Percent, &["utilization.memory"],
-            &[&["utilization", "memory_util"]]),
-        (Figure::Encoder, Percent, &["utilization.encoder"], &[&["utilization", "encoder_util"]]),
-        (Figure::Decoder, Percent, &["utilization.decoder"], &[&["utilization", "decoder_util"]]),
-        (Figure::VramUsed, Mib, &["memory.used"], &[&["fb_memory_usage", "used"]]),
-        (Figure::VramTotal, Mib, &["memory.total"], &[&["fb_memory_usage", "total"]]),
-        (Figure::PowerDraw, Watts, &["power.draw"], &[&["power_draw"]]),
-        (Figure::PowerDrawAverage, Watts, &["power.draw.average", "gpu.power.draw.average"],
-            &[&["average_power_draw"]]),
-        (Figure::PowerDrawInstant, Watts, &["power.draw.instant", "gpu.power.draw.instant"],
-            &[&["instant_power_draw"]]),
-        (Figure::EnforcedPowerLimit, Watts, &["enforced.power.limit", "gpu.power.current_limit"],
-            &[&["enforced_power_limit"], &["current_power_limit"]]),
-        (Figure::PowerLimit, Watts, &["power.limit", "gpu.power.requested_limit"],
-            &[&["power_limit"], &["requested_power_limit"]]),
-        (Figure::DefaultPowerLimit, Watts, &["power.default_limit", "gpu.power.default_limit"],
-            &[&["default_power_limit"]]),
-        (Figure::Temperature, Celsius, &["temperature.gpu"], &[&["temperature", "gpu_temp"]]),
-        (Figure::SmClock, Megahertz, &["clocks.current.sm", "clocks.sm"],
-            &[&["clocks", "sm_clock"]]),
-        (Figure::MemoryClock, Megahertz, &["clocks.current.memory", "clocks.mem"],
-            &[&["clocks", "mem_clock"]]),
-        (Figure::PcieSent, BytesPerSecond, &[], &[&["pci", "tx_util"]]),
-        (Figure::PcieReceived, BytesPerSecond, &[], &[&["pci", "rx_util"]]),
-        (Figure::MaxLinkGeneration, Count, &["pcie.link.gen.max"],
-            &[&["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"]]),
-        (Figure::MaxLinkWidth, Count, &["pcie.link.width.max"],
-            &[&["pci", "pci_gpu_link_info", "link_widths", "max_link_width"]]),
-    ]
-};
+        /// In order of the figures.
+        const FIGURES: &[Row] = &[$(Row {
+            figure: Figure::$figure,
+            dimension: Dimension::$dimension,
+            told: $told,
+            columns: &[$($column),*],
+            paths: &[$(&$path),*],
+        },)*];
+    };
+}
+figures! {
+    Utilization: Percent, Some(Told::Utilization), ["utilization.gpu"], [["utilization", "gpu_util"]];
+    MemoryUtilization: Percent, Some(Told::MemoryUtilization), ["utilization.memory"], [["utilization", "memory_util"]];
+    Encoder: Percent, Some(Told::Encoder), ["utilization.encoder"], [["utilization", "encoder_util"]];
+    Decoder: Percent, Some(Told::Decoder), ["utilization.decoder"], [["utilization", "decoder_util"]];
+    VramUsed: Mib, Some(Told::VramUsed), ["memory.used"], [["fb_memory_usage", "used"]];
+    VramTotal: Mib, Some(Told::VramTotal), ["memory.total"], [["fb_memory_usage", "total"]];
+    PowerDraw: Watts, Some(Told::Power), ["power.draw"], [["power_draw"]];
+    PowerDrawAverage: Watts, Some(Told::Power), ["power.draw.average", "gpu.power.draw.average"], [["average_power_draw"]];
+    PowerDrawInstant: Watts, Some(Told::Power), ["power.draw.instant", "gpu.power.draw.instant"], [["instant_power_draw"]];
+    EnforcedPowerLimit: Watts, Some(Told::PowerLimit), ["enforced.power.limit", "gpu.power.current_limit"], [["enforced_power_limit"], ["current_power_limit"]];
+    PowerLimit: Watts, Some(Told::PowerLimit), ["power.limit", "gpu.power.requested_limit"], [["power_limit"], ["requested_power_limit"]];
+    DefaultPowerLimit: Watts, Some(Told::PowerLimit), ["power.default_limit", "gpu.power.default_limit"], [["default_power_limit"]];
+    Temperature: Celsius, Some(Told::Temperature), ["temperature.gpu"], [["temperature", "gpu_temp"]];
+    SmClock: Megahertz, Some(Told::SmClock), ["clocks.current.sm", "clocks.sm"], [["clocks", "sm_clock"]];
+    MemoryClock: Megahertz, Some(Told::MemoryClock), ["clocks.current.memory", "clocks.mem"], [["clocks", "mem_clock"]];
+    PcieSent: BytesPerSecond, Some(Told::Pcie), [], [["pci", "tx_util"]];
+    PcieReceived: BytesPerSecond, Some(Told::Pcie), [], [["pci", "rx_util"]];
+    MaxLinkGeneration: Count, None, ["pcie.link.gen.max"], [["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"]];
+    MaxLinkWidth: Count, None, ["pcie.link.width.max"], [["pci", "pci_gpu_link_info", "link_widths", "max_link_width"]];
+}
 
 /// What a figure measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,35 +68,40 @@ enum Dimension {
 impl Figure {
     /// The figure in a column of a CSV.
     pub(super) fn of_column(name: &str) -> Option<Self> {
-        FIGURES.iter().find(|(_, _, columns, _)| columns.contains(&name)).map(|row| row.0)
+        FIGURES.iter().find(|row| row.columns.contains(&name)).map(|row| row.figure)
     }
 
     /// The paths of elements with their figures, of power or of everything else.
     pub(super) fn elements(
         is_power: bool,
     ) -> impl Iterator<Item = (&'static [&'static str], Self)> {
-        let rows = FIGURES.into_iter().filter(move |row| (row.1 == Dimension::Watts) == is_power);
-        rows.flat_map(|(figure, _, _, paths)| paths.iter().map(move |path| (*path, figure)))
+        let rows =
+            FIGURES.iter().filter(move |row| (row.dimension == Dimension::Watts) == is_power);
+        rows.flat_map(|row| row.paths.iter().map(|path| (*path, row.figure)))
     }
 
     fn dimension(self) -> Dimension {
-        let row = FIGURES.iter().find(|(figure, ..)| *figure == self);
-        row.map_or(Dimension::Count, |row| row.1)
+        FIGURES[self as usize].dimension
     }
 
-    fn is_possible(self, value: f64) -> bool {
-        match self.dimension() {
-            Dimension::Percent => (0.0..=100.0).contains(&value),
-            Dimension::Celsius => (-100.0..=500.0).contains(&value),
-            // No card has a tebibyte of memory or draws ten kilowatts.
-            Dimension::Mib => (0.0..=1_048_576.0).contains(&value),
-            Dimension::Watts => (0.0..=10_000.0).contains(&value),
-            _ => value >= 0.0,
-        }
+    /// What it tells a summary by itself; `None` of what others are made from.
+    pub(super) fn told(self) -> Option<Told> {
+        FIGURES[self as usize].told
     }
 }
 
 impl Dimension {
+    fn is_possible(self, value: f64) -> bool {
+        match self {
+            Self::Percent => (0.0..=100.0).contains(&value),
+            Self::Celsius => (-100.0..=500.0).contains(&value),
+            // No card has a tebibyte of memory or draws ten kilowatts.
+            Self::Mib => (0.0..=1_048_576.0).contains(&value),
+            Self::Watts => (0.0..=10_000.0).contains(&value),
+            _ => value >= 0.0,
+        }
+    }
+
     /// What one of a unit is in the unit that figures are kept in; `None` for a
     /// unit of something else.
     fn scale(self, unit: &str) -> Option<f64> {
@@ -227,36 +217,31 @@ impl Figures {
         let (value, own) = match cell(text) {
             Cell::Number(value, own) => (value, own),
             Cell::Absent => return,
-            Cell::Failed => {
-                self.failed += 1;
-                return;
-            }
-            Cell::Lost(reason) => {
-                self.lost.get_or_insert_with(|| crate::domain::safe(reason));
-                return;
-            }
-            Cell::Text(_) => {
-                self.unreadable += 1;
-                return;
-            }
+            Cell::Failed => return self.failed += 1,
+            Cell::Lost(reason) => return self.lose(reason),
+            Cell::Text(_) => return self.unreadable += 1,
         };
         let unit = if own.is_empty() { unit } else { own };
         let Some(scale) = figure.dimension().scale(unit) else {
-            self.unreadable += 1;
-            return;
+            return self.unreadable += 1;
         };
         let value = value * scale;
-        if figure.is_possible(value) {
+        if figure.dimension().is_possible(value) {
             self.values[figure as usize].get_or_insert(value);
         } else {
             self.impossible += 1;
         }
     }
 
+    /// The first reason counts.
+    fn lose(&mut self, reason: &str) {
+        self.lost.get_or_insert_with(|| crate::domain::safe(reason));
+    }
+
     /// Reads the mask of what holds the clocks back, in hexadecimal.
     pub(super) fn put_throttle_mask(&mut self, text: &str) {
         if let Cell::Lost(reason) = cell(text) {
-            self.lost.get_or_insert_with(|| crate::domain::safe(reason));
+            self.lose(reason);
         }
         let digits = text.trim().strip_prefix("0x");
         if let Some(mask) = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
@@ -295,24 +280,16 @@ impl Figures {
         self.asked > 0 && self.unreadable as usize == self.asked
     }
 
-    /// The limit in force.
-    pub(super) fn power_limit_w(&self) -> Option<f64> {
-        self.get(Figure::EnforcedPowerLimit).or(self.get(Figure::PowerLimit))
-    }
-
-    /// What the link carries at most in one direction: the raw rate of its
-    /// lanes less the line code.
-    pub(super) fn pcie_max_bytes_per_second(&self) -> Option<f64> {
-        let lane = match self.get(Figure::MaxLinkGeneration)? as u32 {
-            1 => 2.5e9 * 8.0 / 10.0,
-            2 => 5e9 * 8.0 / 10.0,
-            3 => 8e9 * 128.0 / 130.0,
-            4 => 16e9 * 128.0 / 130.0,
-            5 => 32e9 * 128.0 / 130.0,
-            6 => 64e9 * 242.0 / 256.0,
-            _ => return None,
-        };
-        Some(self.get(Figure::MaxLinkWidth)? * lane / 8.0)
+    /// What they say of a GPU that does not change.
+    pub(super) fn put_limits(&self, gpu: &mut GpuIdentity) {
+        gpu.vram_total_mib = self.get(Figure::VramTotal);
+        // The limit in force.
+        gpu.power_limit_w = self.get(Figure::EnforcedPowerLimit).or(self.get(Figure::PowerLimit));
+        gpu.power_default_limit_w = self.get(Figure::DefaultPowerLimit);
+        gpu.pcie_max_bytes_per_second =
+            self.get(Figure::MaxLinkGeneration).and_then(|generation| {
+                pcie_bytes_per_second(generation as u32, self.get(Figure::MaxLinkWidth)?)
+            });
     }
 
     /// The reading, without processes.
@@ -339,19 +316,23 @@ impl Figures {
     }
 }
 
+/// Reasons that hold the clocks back by the ends of their names, in order of their bits.
+const REASONS: [&str; 9] = [
+    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost",
+    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown",
+    "display_clocks_setting",
+];
+
 /// The bit of a reason that holds the clocks back, by the end of its name.
 pub(super) fn throttle_bit(name: &str) -> Option<u64> {
-    let bit = match name {
-        "gpu_idle" => 0,
-        "applications_clocks_setting" => 1,
-        "sw_power_cap" => 2,
-        "hw_slowdown" => 3,
-        "sync_boost" => 4,
-        "sw_thermal_slowdown" => 5,
-        "hw_thermal_slowdown" => 6,
-        "hw_power_brake_slowdown" => 7,
-        "display_clocks_setting" => 8,
-        _ => return None,
-    };
-    Some(1 << bit)
+    REASONS.iter().position(|reason| *reason == name).map(|bit| 1 << bit)
+}
+
+/// Whether a GPU is divided, in the words of the mode.
+pub(super) fn is_enabled(text: &str) -> Option<bool> {
+    match text.trim() {
+        "Enabled" => Some(true),
+        "Disabled" => Some(false),
+        _ => None,
+    }
 }

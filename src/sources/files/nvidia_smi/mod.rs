@@ -13,5 +13,5 @@ mod tests;
 mod time;
 mod xml_log;
 
-pub(super) use csv_log::CsvLog;
-pub(super) use xml_log::{XmlLog, is_xml};
+pub(super) use csv_log::open as open_csv;
+pub(super) use xml_log::{is_xml, open as open_xml};

@@ -1,15 +1,12 @@
 //! From rows to samples: which row is of which GPU, and which rows are one sample.
 
-use super::super::samples::{ReadOptions, place};
+use super::super::samples::ReadOptions;
 use super::time::LogClock;
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuSample, HostReading, MigSlot, RunFacts,
-    Sample,
+    Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuSample, HostReading, RunFacts, Sample,
 };
-use crate::sources::files::shared::same_fields;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// GPUs and slices that one log may have: more than that are not of one host.
 pub(super) const MOST_GPUS: usize = 1_024;
@@ -22,24 +19,18 @@ const MOST_SURVEYED: usize = 4_096;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Gpu {
     pub bus_id: Option<String>,
-    pub uuid: Option<String>,
     pub serial: Option<String>,
     pub index: Option<u16>,
     /// Name of the host that it is in.
     pub host: Option<String>,
-    pub mig: Option<MigSlot>,
-    pub name: Option<String>,
-    pub vram_total_mib: Option<f64>,
-    pub power_limit_w: Option<f64>,
-    pub power_default_limit_w: Option<f64>,
-    pub pcie_max_bytes_per_second: Option<f64>,
-    pub is_mig_enabled: Option<bool>,
+    /// All else; its index is that of a log.
+    pub identity: GpuIdentity,
 }
 
 impl Gpu {
     /// Whether it says which one it is.
     pub(super) fn has_key(&self) -> bool {
-        let has_name = self.uuid.is_some() || self.serial.is_some();
+        let has_name = self.identity.uuid.is_some() || self.serial.is_some();
         has_name || self.bus_id.is_some() || self.index.is_some()
     }
 
@@ -49,8 +40,9 @@ impl Gpu {
         fn same<T: PartialEq>(left: &Option<T>, right: &Option<T>) -> Option<bool> {
             Some(left.as_ref()? == right.as_ref()?)
         }
-        let slot = |gpu: &Self| gpu.mig.as_ref().map(|slot| (slot.index, slot.gpu_instance));
-        let uuid = same(&self.uuid, &other.uuid);
+        let slot =
+            |gpu: &Self| gpu.identity.mig.as_ref().map(|slot| (slot.index, slot.gpu_instance));
+        let uuid = same(&self.identity.uuid, &other.identity.uuid);
         let bus_id = same(&self.bus_id, &other.bus_id);
         let serial = same(&self.serial, &other.serial);
         let is_told_apart = [uuid, bus_id, serial].contains(&Some(false));
@@ -67,22 +59,16 @@ impl Gpu {
     }
 
     fn learn(&mut self, other: &Self) {
-        fn fill<T: Clone>(into: &mut Option<T>, from: &Option<T>) {
-            if into.is_none() {
-                into.clone_from(from);
-            }
+        macro_rules! fill {
+            ($to:expr, $from:expr => $($field:ident)*) => {
+                $(if $to.$field.is_none() {
+                    $to.$field.clone_from(&$from.$field);
+                })*
+            };
         }
-        fill(&mut self.bus_id, &other.bus_id);
-        fill(&mut self.uuid, &other.uuid);
-        fill(&mut self.serial, &other.serial);
-        fill(&mut self.index, &other.index);
-        fill(&mut self.host, &other.host);
-        fill(&mut self.name, &other.name);
-        fill(&mut self.vram_total_mib, &other.vram_total_mib);
-        fill(&mut self.power_limit_w, &other.power_limit_w);
-        fill(&mut self.power_default_limit_w, &other.power_default_limit_w);
-        fill(&mut self.pcie_max_bytes_per_second, &other.pcie_max_bytes_per_second);
-        fill(&mut self.is_mig_enabled, &other.is_mig_enabled);
+        fill!(self, other => bus_id serial index host);
+        fill!(self.identity, other.identity => uuid name vram_total_mib power_limit_w
+            power_default_limit_w pcie_max_bytes_per_second is_mig_enabled);
     }
 }
 
@@ -137,7 +123,7 @@ impl Roster {
     /// Whether several of them have the same index, as those of several hosts do.
     pub(super) fn shares_indices(&self) -> bool {
         let mut seen = BTreeSet::new();
-        let wholes = self.0.iter().filter(|gpu| gpu.mig.is_none());
+        let wholes = self.0.iter().filter(|gpu| gpu.identity.mig.is_none());
         wholes.filter_map(|gpu| gpu.index).any(|index| !seen.insert(index))
     }
 
@@ -165,7 +151,7 @@ impl Roster {
             .map(|(place, gpu)| {
                 let whole = whole_of(gpu).and_then(|whole| self.position(&whole));
                 let order = gpu.index.map_or(usize::MAX, usize::from);
-                let slot = gpu.mig.as_ref().map(|slot| slot.index);
+                let slot = gpu.identity.mig.as_ref().map(|slot| slot.index);
                 ((order, whole.unwrap_or(place), slot, place), gpu.clone())
             })
             .collect();
@@ -180,17 +166,14 @@ impl Roster {
         let mut wholes = 0_u16;
         let mut identities = Vec::with_capacity(self.0.len());
         for (place, gpu) in self.0.iter().cloned().enumerate() {
-            let is_of_last =
-                place > 0 && gpu.mig.is_some() && self.0[place - 1].bus_id == gpu.bus_id;
+            let is_slice = gpu.identity.mig.is_some();
+            let is_of_last = place > 0 && is_slice && self.0[place - 1].bus_id == gpu.bus_id;
             if !is_of_last {
                 wholes += 1;
             }
             let own_index = gpu.index.filter(|_| !is_numbered);
-            identities.push(same_fields!(gpu => GpuIdentity {
-                mig, uuid, name, vram_total_mib, power_limit_w, power_default_limit_w,
-                pcie_max_bytes_per_second, is_mig_enabled;
-                index: own_index.unwrap_or(wholes - 1),
-            }));
+            let index = own_index.unwrap_or(wholes - 1);
+            identities.push(GpuIdentity { index, ..gpu.identity });
         }
         identities
     }
@@ -214,17 +197,7 @@ pub(super) fn facts(
     driver_version: Option<String>,
     roster: &Roster,
 ) -> RunFacts {
-    RunFacts {
-        started,
-        interval_seconds: None,
-        hostname,
-        instance_id: None,
-        instance_type: None,
-        region: None,
-        driver_version,
-        is_command: false,
-        gpus: roster.identities(),
-    }
+    RunFacts { started, hostname, driver_version, gpus: roster.identities(), ..RunFacts::default() }
 }
 
 /// The clock that options ask for.
@@ -234,14 +207,14 @@ pub(super) fn clock(options: &ReadOptions) -> LogClock {
 }
 
 /// What its times leave to say about a log.
-pub(super) fn clock_gaps(clock: &LogClock, options: &ReadOptions, path: &Path) -> Vec<Gap> {
+pub(super) fn clock_gaps(clock: &LogClock, options: &ReadOptions, place: &str) -> Vec<Gap> {
     let mut gaps = Vec::new();
     if clock.has_local && options.zone.is_none() {
-        gaps.push(Gap::of(GapSubject::TimeZone, place(path), Cause::of(CauseKind::NoTimeZone, [])));
+        gaps.push(Gap::of(GapSubject::TimeZone, place, Cause::of(CauseKind::NoTimeZone, [])));
     }
     if clock.steps_back > 0 {
         let cause = Cause::of(CauseKind::ClockGoesBack, [&clock.steps_back.to_string()]);
-        gaps.push(Gap::of(GapSubject::Times, place(path), cause));
+        gaps.push(Gap::of(GapSubject::Times, place, cause));
     }
     gaps
 }

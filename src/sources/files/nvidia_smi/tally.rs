@@ -29,7 +29,7 @@ impl SkippedLines {
 pub(super) struct Tally {
     junk: u64,
     /// The first line that is not a row, and what it says.
-    pub first_junk: Option<(u64, String)>,
+    first_junk: Option<(u64, String)>,
     unreadable: u64,
     impossible: u64,
     torn_line: Option<u64>,
@@ -54,6 +54,11 @@ impl Tally {
         self.first_junk.get_or_insert_with(|| (line, quoted(text)));
     }
 
+    /// What the first line says that is not a row.
+    pub(super) fn first_junk(&self) -> Option<&str> {
+        self.first_junk.as_ref().map(|(_, text)| text.as_str())
+    }
+
     /// Counts what was wrong with the figures of one sample of one GPU.
     pub(super) fn add_figures(&mut self, figures: &Figures) {
         self.unreadable += figures.unreadable;
@@ -67,37 +72,22 @@ impl Tally {
     }
 
     pub(super) fn gaps(&self, place: &str) -> Vec<Gap> {
-        let mut gaps = Vec::new();
-        let mut add = |what: GapSubject, cause| gaps.push(Gap::of(what, place, cause));
-        let of_count = |kind, count: u64| Cause::of(kind, [&count.to_string()]);
-        if let Some((line, text)) = &self.first_junk {
-            let cause = Cause::of(
-                CauseKind::LinesNotOfLog,
-                [&self.junk.to_string(), &line.to_string(), text],
-            );
-            add(GapSubject::Lines, cause);
-        }
-        if self.unreadable > 0 {
-            add(GapSubject::Figures, of_count(CauseKind::CellsNotValid, self.unreadable));
-        }
-        if self.impossible > 0 {
-            add(GapSubject::Figures, of_count(CauseKind::FiguresNotPossible, self.impossible));
-        }
-        for (rows, kind) in [
-            (&self.conflicts, CauseKind::RowsConflict),
-            (&self.repeats, CauseKind::RowsRepeat),
-            (&self.ambiguous, CauseKind::RowsAmbiguous),
-        ] {
-            if let Some(cause) = rows.cause(kind) {
-                add(GapSubject::Rows, cause);
-            }
-        }
-        if self.short_samples > 0 {
-            add(GapSubject::Samples, of_count(CauseKind::SamplesUneven, self.short_samples));
-        }
-        if let Some(line) = self.torn_line {
-            add(GapSubject::LastSample, of_count(CauseKind::LogTruncated, line));
-        }
-        gaps
+        let of_count =
+            |kind, count: u64| (count > 0).then(|| Cause::of(kind, [&count.to_string()]));
+        let junk = self.first_junk.as_ref().map(|(line, text)| {
+            Cause::of(CauseKind::LinesNotOfLog, [&self.junk.to_string(), &line.to_string(), text])
+        });
+        let torn = self.torn_line.unwrap_or(0);
+        let gaps = [
+            (GapSubject::Lines, junk),
+            (GapSubject::Figures, of_count(CauseKind::CellsNotValid, self.unreadable)),
+            (GapSubject::Figures, of_count(CauseKind::FiguresNotPossible, self.impossible)),
+            (GapSubject::Rows, self.conflicts.cause(CauseKind::RowsConflict)),
+            (GapSubject::Rows, self.repeats.cause(CauseKind::RowsRepeat)),
+            (GapSubject::Rows, self.ambiguous.cause(CauseKind::RowsAmbiguous)),
+            (GapSubject::Samples, of_count(CauseKind::SamplesUneven, self.short_samples)),
+            (GapSubject::LastSample, of_count(CauseKind::LogTruncated, torn)),
+        ];
+        gaps.into_iter().filter_map(|(what, cause)| Some(Gap::of(what, place, cause?))).collect()
     }
 }

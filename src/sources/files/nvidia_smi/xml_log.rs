@@ -1,60 +1,50 @@
 //! A log of `nvidia-smi -q -x`, one sample of a time. Its documents are cut out of it one at a
 //! time: its loop mode writes one after the other.
 
-use super::super::samples::{Input, Lines, Log, ReadOptions, SamplesError, Told, place};
+use super::super::samples::{Input, Lines, Log, OpenLog, ReadOptions, SamplesError, Told, place};
 use super::device::{self, MeterReading};
 use super::samples::{Roster, clock, clock_gaps, facts, sample};
 use super::tally::Tally;
 use super::time::LogClock;
-use crate::domain::{Gap, RunFacts, Sample};
+use crate::domain::{Gap, Sample};
 use std::path::PathBuf;
 
-pub(in crate::sources::files) struct XmlLog {
+struct XmlLog {
     input: Input,
     options: ReadOptions,
     documents: Documents,
     roster: Roster,
     clock: LogClock,
-    facts: RunFacts,
 }
 
-impl XmlLog {
-    pub(in crate::sources::files) fn open(
-        input: Input,
-        options: &ReadOptions,
-    ) -> Result<Self, SamplesError> {
-        let mut documents = Documents::of(&input)?;
-        let mut roster = Roster::default();
-        let mut driver_version = None;
-        let mut first = None;
-        while let Some((line, sample)) = next_sample(&mut documents)? {
-            if sample.time.is_none() && options.interval.is_none() {
-                let message = "the document has no timestamp such as `Fri Aug  4 11:44:30 2023`";
-                return Err(SamplesError::line(input.path(), line, message));
-            }
-            for entry in &sample.entries {
-                roster
-                    .add(&entry.gpu)
-                    .map_err(|message| SamplesError::line(input.path(), line, message))?;
-            }
-            driver_version = driver_version.or(sample.driver_version);
-            first.get_or_insert(sample.time);
+pub(in crate::sources::files) fn open(
+    input: Input,
+    options: &ReadOptions,
+) -> Result<OpenLog, SamplesError> {
+    let mut documents = Documents::of(&input)?;
+    let mut roster = Roster::default();
+    let mut driver_version = None;
+    let mut first = None;
+    while let Some((line, sample)) = next_sample(&mut documents)? {
+        let invalid = |message: &str| SamplesError::line(input.path(), line, message);
+        if sample.time.is_none() && options.interval.is_none() {
+            let message = "the document has no timestamp such as `Fri Aug  4 11:44:30 2023`";
+            return Err(invalid(message));
         }
-        let (Some(first), 1..) = (first, roster.len()) else {
-            let says = documents.tally.first_junk.as_ref().map(|(_, text)| text.as_str());
-            return Err(SamplesError::empty(input.path(), says));
-        };
-        roster.sort();
-        let facts = facts(clock(options).at(first).1, None, driver_version, &roster);
-        Ok(Self {
-            documents: Documents::of(&input)?,
-            clock: clock(options),
-            options: options.clone(),
-            input,
-            roster,
-            facts,
-        })
+        for entry in &sample.entries {
+            roster.add(&entry.gpu).map_err(|message| invalid(&message))?;
+        }
+        driver_version = driver_version.or(sample.driver_version);
+        first.get_or_insert(sample.time);
     }
+    let (Some(first), 1..) = (first, roster.len()) else {
+        return Err(SamplesError::empty(input.path(), documents.tally.first_junk()));
+    };
+    roster.sort();
+    let facts = facts(clock(options).at(first).1, None, driver_version, &roster);
+    let documents = Documents::of(&input)?;
+    let log = XmlLog { documents, clock: clock(options), options: options.clone(), input, roster };
+    Ok((facts, Box::new(log)))
 }
 
 /// The next document that can be read and has a GPU, and the line that it begins
@@ -71,15 +61,8 @@ fn next_sample(documents: &mut Documents) -> Result<Option<(u64, MeterReading)>,
 }
 
 impl Log for XmlLog {
-    fn facts(&self) -> &RunFacts {
-        &self.facts
-    }
-
-    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        let (_, document) = match next_sample(&mut self.documents) {
-            Ok(next) => next?,
-            Err(error) => return Some(Err(error)),
-        };
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
+        let Some((_, document)) = next_sample(&mut self.documents)? else { return Ok(None) };
         let at = self.clock.at(document.time);
         let mut slots = vec![None; self.roster.len()];
         for entry in document.entries {
@@ -88,7 +71,7 @@ impl Log for XmlLog {
                 slots[position] = Some(entry.sample);
             }
         }
-        Some(Ok(sample(slots, at)))
+        Ok(Some(sample(slots, at)))
     }
 
     fn may_tell(&self, figure: Told) -> bool {
@@ -96,8 +79,9 @@ impl Log for XmlLog {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        let mut gaps = clock_gaps(&self.clock, &self.options, self.input.path());
-        gaps.extend(self.documents.tally.gaps(&place(self.input.path())));
+        let place = place(self.input.path());
+        let mut gaps = clock_gaps(&self.clock, &self.options, &place);
+        gaps.extend(self.documents.tally.gaps(&place));
         gaps
     }
 }

@@ -14,6 +14,11 @@ const MOST_LINE_BYTES: usize = 8 << 20;
 /// Bytes of what cannot be read twice, such as a pipe.
 const MOST_PIPED_BYTES: u64 = 256 << 20;
 
+/// How two bytes are a unit of UTF-16.
+type Unit = fn([u8; 2]) -> u16;
+const LITTLE: Option<Unit> = Some(u16::from_le_bytes);
+const BIG: Option<Unit> = Some(u16::from_be_bytes);
+
 /// A log that can be read from its start as often as needed.
 #[derive(Debug, Clone)]
 pub(in crate::sources::files) struct Input {
@@ -61,13 +66,6 @@ fn whole(pipe: impl Read) -> io::Result<Arc<[u8]>> {
     Ok(bytes.into())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Encoding {
-    Utf8,
-    Utf16LittleEndian,
-    Utf16BigEndian,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sources::files) struct Line {
     /// Counted from one.
@@ -82,7 +80,8 @@ pub(in crate::sources::files) struct Line {
 pub(in crate::sources::files) struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
-    encoding: Encoding,
+    /// Absent of UTF-8.
+    wide: Option<Unit>,
     number: u64,
     is_cut: bool,
     is_done: bool,
@@ -100,17 +99,17 @@ impl Lines {
             }
             Err(error) => return Err(error),
         };
-        let (encoding, mark) = match start {
-            [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
-            [0xff, 0xfe, ..] => (Encoding::Utf16LittleEndian, 2),
-            [0xfe, 0xff, ..] => (Encoding::Utf16BigEndian, 2),
-            [1..=255, 0, 1..=255, 0, ..] => (Encoding::Utf16LittleEndian, 0),
-            [0, 1..=255, 0, 1..=255, ..] => (Encoding::Utf16BigEndian, 0),
-            _ => (Encoding::Utf8, 0),
+        let (wide, mark) = match start {
+            [0xef, 0xbb, 0xbf, ..] => (None, 3),
+            [0xff, 0xfe, ..] => (LITTLE, 2),
+            [0xfe, 0xff, ..] => (BIG, 2),
+            [1..=255, 0, 1..=255, 0, ..] => (LITTLE, 0),
+            [0, 1..=255, 0, 1..=255, ..] => (BIG, 0),
+            _ => (None, 0),
         };
         reader.consume(mark);
         let path = path.to_owned();
-        Ok(Self { path, reader, encoding, number: 0, is_cut, is_done: is_cut })
+        Ok(Self { path, reader, wide, number: 0, is_cut, is_done: is_cut })
     }
 
     /// Whether the compressed log ended before its end.
@@ -123,30 +122,37 @@ impl Lines {
         self.read_line().map_err(|source| SamplesError::io(&self.path, source))
     }
 
+    /// The next line that is not blank.
+    pub(super) fn next_text_line(&mut self) -> Result<Option<Line>, SamplesError> {
+        loop {
+            match self.next_line()? {
+                Some(line) if line.text.trim().is_empty() => {}
+                line => return Ok(line),
+            }
+        }
+    }
+
     fn read_line(&mut self) -> io::Result<Option<Line>> {
         if self.is_done {
             return Ok(None);
         }
-        let (mut text, is_whole) = match self.encoding {
-            Encoding::Utf8 => {
+        let (mut text, is_whole) = match self.wide {
+            None => {
                 let mut bytes = Vec::new();
                 let is_whole = self.fill(&mut bytes)?;
-                if bytes.is_empty() && !is_whole {
-                    return Ok(None);
-                }
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
                 (text, is_whole)
             }
-            Encoding::Utf16LittleEndian | Encoding::Utf16BigEndian => {
+            Some(unit) => {
                 let mut units = Vec::new();
-                let is_whole = self.fill_wide(&mut units)?;
-                if units.is_empty() && !is_whole {
-                    return Ok(None);
-                }
+                let is_whole = self.fill_wide(&mut units, unit)?;
                 (String::from_utf16_lossy(&units), is_whole)
             }
         };
+        if text.is_empty() && !is_whole {
+            return Ok(None);
+        }
         if text.ends_with('\r') {
             text.pop();
         }
@@ -175,7 +181,7 @@ impl Lines {
         Ok(is_whole)
     }
 
-    fn fill_wide(&mut self, units: &mut Vec<u16>) -> io::Result<bool> {
+    fn fill_wide(&mut self, units: &mut Vec<u16>, unit: Unit) -> io::Result<bool> {
         let mut pair = [0; 2];
         loop {
             match self.reader.read_exact(&mut pair) {
@@ -186,11 +192,7 @@ impl Lines {
                 }
                 Err(error) => return Err(error),
             }
-            let unit = if self.encoding == Encoding::Utf16LittleEndian {
-                u16::from_le_bytes(pair)
-            } else {
-                u16::from_be_bytes(pair)
-            };
+            let unit = unit(pair);
             if unit == u16::from(b'\n') {
                 return Ok(true);
             }

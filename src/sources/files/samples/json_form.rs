@@ -1,7 +1,7 @@
 //! Samples as JSON lines: a header, one line a sample, the end.
 
 use super::wire::{EndWire, HeaderWire, SampleWire, VersionWire};
-use super::{Input, Line, Lines, Log, SAMPLES_VERSION, SamplesError};
+use super::{Input, Line, Lines, Log, OpenLog, SAMPLES_VERSION, SamplesError};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, RunEnd, RunFacts, Sample, counted, is_unsafe,
 };
@@ -27,45 +27,33 @@ pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
     Ok(line)
 }
 
-pub(super) fn header_line(facts: &RunFacts) -> io::Result<String> {
-    json_line(&HeaderWire::of(facts))
-}
-
-pub(super) fn sample_line(sample: &Sample) -> io::Result<String> {
-    json_line(&SampleWire::of(sample))
-}
-
-pub(super) fn end_line(end: &RunEnd) -> io::Result<String> {
-    json_line(&EndWire::of(end))
-}
-
 /// A file of JSON lines that is read.
-pub(super) struct JsonLog {
+struct JsonLog {
     path: PathBuf,
     lines: Lines,
-    facts: RunFacts,
+    /// GPUs that every sample has.
+    gpus: usize,
     end: Option<RunEnd>,
     last_at_seconds: f64,
     torn_line: Option<u64>,
 }
 
-impl JsonLog {
-    pub(super) fn open(input: &Input) -> Result<Self, SamplesError> {
-        let path = input.path().to_owned();
-        let mut lines = input.lines()?;
-        let (facts, line) = loop {
-            match lines.next_line()? {
-                Some(line) if line.text.trim().is_empty() => {}
-                Some(line) => break (header(&path, &line)?, line),
-                None => return Err(SamplesError::unknown(&path, None)),
-            }
-        };
-        if facts.gpus.is_empty() {
-            return Err(SamplesError::line(&path, line.number, "the header lists no GPUs"));
-        }
-        Ok(Self { path, lines, facts, end: None, last_at_seconds: 0.0, torn_line: None })
+pub(super) fn open(input: &Input) -> Result<OpenLog, SamplesError> {
+    let path = input.path().to_owned();
+    let mut lines = input.lines()?;
+    let Some(line) = lines.next_text_line()? else {
+        return Err(SamplesError::unknown(&path, None));
+    };
+    let facts = header(&path, &line)?;
+    let gpus = facts.gpus.len();
+    if gpus == 0 {
+        return Err(SamplesError::line(&path, line.number, "the header lists no GPUs"));
     }
+    let log = JsonLog { path, lines, gpus, end: None, last_at_seconds: 0.0, torn_line: None };
+    Ok((facts, Box::new(log)))
+}
 
+impl JsonLog {
     fn invalid(&self, line: &Line, message: impl std::fmt::Display) -> SamplesError {
         SamplesError::line(&self.path, line.number, message)
     }
@@ -80,10 +68,9 @@ impl JsonLog {
             Err(error) => return self.read_end(line, &error),
         };
         let sample = wire.into_sample().map_err(|message| self.invalid(line, message))?;
-        let expected = self.facts.gpus.len();
-        if sample.gpus.len() != expected {
-            let message =
-                format!("{} instead of {expected}", counted(sample.gpus.len(), "GPU", "GPUs"));
+        if sample.gpus.len() != self.gpus {
+            let gpus = counted(sample.gpus.len(), "GPU", "GPUs");
+            let message = format!("{gpus} instead of {}", self.gpus);
             return Err(self.invalid(line, message));
         }
         if sample.at_seconds < self.last_at_seconds {
@@ -130,30 +117,19 @@ fn header(path: &Path, line: &Line) -> Result<RunFacts, SamplesError> {
 }
 
 impl Log for JsonLog {
-    fn facts(&self) -> &RunFacts {
-        &self.facts
-    }
-
-    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        loop {
-            let line = match self.lines.next_line() {
-                Ok(line) => line?,
-                Err(error) => return Some(Err(error)),
-            };
-            if line.text.trim().is_empty() {
-                continue;
-            }
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
+        while let Some(line) = self.lines.next_text_line()? {
             match self.read(&line) {
-                Ok(Some(sample)) => return Some(Ok(sample)),
                 Ok(None) => {}
                 // The sampler was killed while it wrote this line.
                 Err(_) if !line.is_whole => {
                     self.torn_line = Some(line.number);
-                    return None;
+                    break;
                 }
-                Err(error) => return Some(Err(error)),
+                read => return read,
             }
         }
+        Ok(None)
     }
 
     fn end(&self) -> Option<&RunEnd> {

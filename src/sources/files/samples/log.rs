@@ -19,11 +19,13 @@ pub struct ReadOptions {
     pub interval: Option<Duration>,
 }
 
+/// A log that was opened, and what it says of its run.
+pub(in crate::sources::files) type OpenLog = (RunFacts, Box<dyn Log>);
+
 /// A log that is read one sample of a time, in constant memory.
 pub(in crate::sources::files) trait Log {
-    fn facts(&self) -> &RunFacts;
     /// The next sample; after an error there is none.
-    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>>;
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError>;
     /// How the run ended, once the last sample was read, where the log says it.
     fn end(&self) -> Option<&RunEnd> {
         None

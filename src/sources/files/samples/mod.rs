@@ -24,7 +24,7 @@ pub(super) use error::LOG_COLUMNS;
 pub(super) use error::quoted;
 pub(super) use input::{Input, Line, Lines, cells};
 pub(super) use json_form::place;
-pub(super) use log::Log;
+pub(super) use log::{Log, OpenLog};
 pub(super) use unread::Told;
 
 use super::nvidia_smi;
@@ -60,6 +60,7 @@ impl SampleFormat {
 
 /// The samples of a file, in order.
 pub struct SampleReader {
+    facts: RunFacts,
     log: Box<dyn Log>,
     place: String,
     unread: Unread,
@@ -75,7 +76,7 @@ impl std::fmt::Debug for SampleReader {
 impl SampleReader {
     /// What the samples were taken on, as far as the file tells.
     pub fn facts(&self) -> &RunFacts {
-        self.log.facts()
+        &self.facts
     }
 
     /// How the run ended; known after the last sample, and absent where the file
@@ -108,7 +109,7 @@ impl Iterator for SampleReader {
         if self.is_done {
             return None;
         }
-        let next = self.log.next_sample();
+        let next = self.log.next_sample().transpose();
         match &next {
             Some(Ok(sample)) => self.unread.add(sample),
             _ => self.is_done = true,
@@ -135,26 +136,13 @@ pub(super) fn open_input(
     options: &ReadOptions,
 ) -> Result<SampleReader, SamplesError> {
     let place = place(input.path());
-    let log: Box<dyn Log> = match kind(&input)? {
-        Kind::JsonLines => Box::new(json_form::JsonLog::open(&input)?),
-        Kind::Csv => Box::new(csv_form::CsvLog::open(&input)?),
-        Kind::SmiXml => Box::new(nvidia_smi::XmlLog::open(input, options)?),
-        Kind::SmiCsv => Box::new(nvidia_smi::CsvLog::open(input, options)?),
-    };
-    Ok(SampleReader { log, place, unread: Unread::default(), is_done: false })
+    let (facts, log) = open_log(input, options)?;
+    Ok(SampleReader { facts, log, place, unread: Unread::default(), is_done: false })
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    JsonLines,
-    Csv,
-    SmiXml,
-    SmiCsv,
-}
-
-/// What a file is, by its first lines. A log of `nvidia-smi` may begin with
+/// The log in a file by what its first lines are. A log of `nvidia-smi` may begin with
 /// warnings, and one without header is like any other table.
-fn kind(input: &Input) -> Result<Kind, SamplesError> {
+fn open_log(input: Input, options: &ReadOptions) -> Result<OpenLog, SamplesError> {
     let mut lines = input.lines()?;
     let mut first = None;
     for _ in 0..MOST_SNIFFED {
@@ -165,19 +153,19 @@ fn kind(input: &Input) -> Result<Kind, SamplesError> {
         }
         if first.is_none() {
             if text.starts_with('{') && text.contains("\"samples_version\"") {
-                return Ok(Kind::JsonLines);
+                return json_form::open(&input);
             }
             if csv_form::is_header(text) {
-                return Ok(Kind::Csv);
+                return csv_form::open(&input);
             }
             first = Some(quoted(text));
         }
         if nvidia_smi::is_xml(text) {
-            return Ok(Kind::SmiXml);
+            return nvidia_smi::open_xml(input, options);
         }
     }
     match first {
-        Some(says) if !says.starts_with(['{', '<']) => Ok(Kind::SmiCsv),
+        Some(says) if !says.starts_with(['{', '<']) => nvidia_smi::open_csv(input, options),
         says => Err(SamplesError::unknown(input.path(), says.as_deref())),
     }
 }

@@ -4,51 +4,37 @@ use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuLabel, GpuReading, GpuSample, Sample,
 };
 
-/// A figure of a GPU that a file may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::sources::files) enum Told {
-    Utilization,
-    MemoryUtilization,
-    VramUsed,
-    VramTotal,
-    Power,
-    PowerLimit,
-    Energy,
-    Temperature,
-    SmClock,
-    MemoryClock,
-    Throttle,
-    Pcie,
-    Encoder,
-    Decoder,
-    Processes,
-    Activity,
-}
-
 /// Whether a reading has a figure.
 type IsTold = fn(&GpuReading) -> bool;
 
-/// Each figure, the words for it, and whether a reading has it.
-const TOLD: [(Told, &str, IsTold); 16] = [
-    (Told::Utilization, "utilization", |gpu| {
-        gpu.utilization_percent.is_some() || !gpu.fine.is_empty()
-    }),
-    (Told::MemoryUtilization, "memory utilization", |gpu| gpu.memory_utilization_percent.is_some()),
-    (Told::VramUsed, "memory in use", |gpu| gpu.vram_used_mib.is_some()),
-    (Told::VramTotal, "memory", |gpu| gpu.vram_total_mib.is_some()),
-    (Told::Power, "power", |gpu| gpu.power_w.is_some()),
-    (Told::PowerLimit, "power limit", |_| false),
-    (Told::Energy, "energy", |gpu| gpu.energy_j.is_some()),
-    (Told::Temperature, "temperature", |gpu| gpu.temperature_c.is_some()),
-    (Told::SmClock, "SM clock", |gpu| gpu.sm_clock_mhz.is_some()),
-    (Told::MemoryClock, "memory clock", |gpu| gpu.memory_clock_mhz.is_some()),
-    (Told::Throttle, "throttle reasons", |gpu| gpu.throttle.is_some()),
-    (Told::Pcie, "PCIe throughput", |gpu| gpu.pcie_sent_bytes_per_second.is_some()),
-    (Told::Encoder, "video encoder", |gpu| gpu.encoder_percent.is_some()),
-    (Told::Decoder, "video decoder", |gpu| gpu.decoder_percent.is_some()),
-    (Told::Processes, "processes", |gpu| gpu.processes.is_some()),
-    (Told::Activity, "multiprocessor counters (GPM)", |gpu| gpu.activity.is_some()),
-];
+macro_rules! told {
+    ($($told:ident: $words:literal, $is_told:expr;)*) => {
+        /// A figure of a GPU that a file may have.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(in crate::sources::files) enum Told { $($told,)* }
+
+        /// Each figure, the words for it, and whether a reading has it.
+        const TOLD: &[(Told, &str, IsTold)] = &[$((Told::$told, $words, $is_told),)*];
+    };
+}
+told! {
+    Utilization: "utilization", |gpu| gpu.utilization_percent.is_some() || !gpu.fine.is_empty();
+    MemoryUtilization: "memory utilization", |gpu| gpu.memory_utilization_percent.is_some();
+    VramUsed: "memory in use", |gpu| gpu.vram_used_mib.is_some();
+    VramTotal: "memory", |gpu| gpu.vram_total_mib.is_some();
+    Power: "power", |gpu| gpu.power_w.is_some();
+    PowerLimit: "power limit", |_| false;
+    Energy: "energy", |gpu| gpu.energy_j.is_some();
+    Temperature: "temperature", |gpu| gpu.temperature_c.is_some();
+    SmClock: "SM clock", |gpu| gpu.sm_clock_mhz.is_some();
+    MemoryClock: "memory clock", |gpu| gpu.memory_clock_mhz.is_some();
+    Throttle: "throttle reasons", |gpu| gpu.throttle.is_some();
+    Pcie: "PCIe throughput", |gpu| gpu.pcie_sent_bytes_per_second.is_some();
+    Encoder: "video encoder", |gpu| gpu.encoder_percent.is_some();
+    Decoder: "video decoder", |gpu| gpu.decoder_percent.is_some();
+    Processes: "processes", |gpu| gpu.processes.is_some();
+    Activity: "multiprocessor counters (GPM)", |gpu| gpu.activity.is_some();
+}
 
 impl Told {
     /// Whether a figure of a GPU is known without any sample.
@@ -91,12 +77,12 @@ impl Unread {
         for (row, gpu) in self.rows.iter().zip(gpus) {
             let Some(reported) = row else { continue };
             let missing: Vec<&str> = TOLD
-                .into_iter()
+                .iter()
                 .zip(reported)
                 .filter(|((figure, ..), reported)| {
                     !**reported && !figure.is_of(gpu) && may_tell(*figure)
                 })
-                .map(|((_, words, _), _)| words)
+                .map(|((_, words, _), _)| *words)
                 .collect();
             let label =
                 GpuLabel { index: gpu.index, slice: gpu.mig.as_ref().map(|slot| slot.index) };
@@ -124,7 +110,7 @@ mod tests {
     #[test]
     fn every_figure_is_one_that_causes_know() {
         for (figure, words, _) in TOLD {
-            assert!(FIGURES.contains(&words), "{figure:?}");
+            assert!(FIGURES.contains(words), "{figure:?}");
         }
     }
 }

@@ -34,6 +34,12 @@ macro_rules! figures {
             fn put_figures(&self, into: &mut $domain) {
                 $(into.$field = self.$field;)*
             }
+
+            fn figures(&self) -> $domain {
+                let mut figures = $domain::default();
+                self.put_figures(&mut figures);
+                figures
+            }
         }
 
         pub(super) const $columns: &[FigureColumn<$domain>] = &[
@@ -44,33 +50,17 @@ macro_rules! figures {
 
 figures! {
     ActivityWire of Activity as ACTIVITY_COLUMNS {
-        graphics_percent,
-        sm_percent,
-        occupancy_percent,
-        tensor_percent,
-        dram_percent,
-        pcie_sent_bytes_per_second,
-        pcie_received_bytes_per_second,
-        nvlink_sent_bytes_per_second,
-        nvlink_received_bytes_per_second,
+        graphics_percent, sm_percent, occupancy_percent, tensor_percent, dram_percent,
+        pcie_sent_bytes_per_second, pcie_received_bytes_per_second,
+        nvlink_sent_bytes_per_second, nvlink_received_bytes_per_second,
     }
 }
 
 figures! {
     GpuWire of GpuReading as GPU_COLUMNS {
-        utilization_percent,
-        memory_utilization_percent,
-        vram_used_mib,
-        vram_total_mib,
-        power_w,
-        energy_j,
-        temperature_c,
-        sm_clock_mhz,
-        memory_clock_mhz,
-        pcie_sent_bytes_per_second,
-        pcie_received_bytes_per_second,
-        encoder_percent,
-        decoder_percent,
+        utilization_percent, memory_utilization_percent, vram_used_mib, vram_total_mib, power_w,
+        energy_j, temperature_c, sm_clock_mhz, memory_clock_mhz, pcie_sent_bytes_per_second,
+        pcie_received_bytes_per_second, encoder_percent, decoder_percent,
     } and {
         lost: String,
         throttle: u64,
@@ -83,18 +73,10 @@ figures! {
 
 figures! {
     HostWire of HostReading as HOST_COLUMNS {
-        cpu_percent,
-        busiest_core_percent,
-        io_wait_percent,
-        cpu_pressure_percent,
-        io_pressure_percent,
-        memory_pressure_percent,
-        memory_used_mib,
-        memory_total_mib,
-        network_received_bytes_per_second,
-        network_sent_bytes_per_second,
-        disk_read_bytes_per_second,
-        disk_written_bytes_per_second,
+        cpu_percent, busiest_core_percent, io_wait_percent, cpu_pressure_percent,
+        io_pressure_percent, memory_pressure_percent, memory_used_mib, memory_total_mib,
+        network_received_bytes_per_second, network_sent_bytes_per_second,
+        disk_read_bytes_per_second, disk_written_bytes_per_second,
     } and {
         cores: u32,
     }
@@ -144,18 +126,15 @@ impl GpuWire {
             let xids = self.xids.unwrap_or_default();
             return GpuSample::Lost(Loss { reason, xids });
         }
-        let mut reading = GpuReading::default();
-        self.put_figures(&mut reading);
-        reading.throttle = self.throttle.map(ThrottleReasons);
-        reading.processes = self.processes;
-        reading.activity = self.activity.map(|wire| {
-            let mut activity = Activity::default();
-            wire.put_figures(&mut activity);
-            activity
-        });
-        reading.fine = fine(self.fine.unwrap_or_default());
-        reading.xids = self.xids.unwrap_or_default();
-        GpuSample::Read(Box::new(reading))
+        let figures = self.figures();
+        GpuSample::Read(Box::new(GpuReading {
+            throttle: self.throttle.map(ThrottleReasons),
+            processes: self.processes,
+            activity: self.activity.map(|wire| wire.figures()),
+            fine: fine(self.fine.unwrap_or_default()),
+            xids: self.xids.unwrap_or_default(),
+            ..figures
+        }))
     }
 }
 
@@ -180,13 +159,11 @@ impl SampleWire {
     }
 
     pub(super) fn into_sample(self) -> Result<Sample, String> {
-        let mut host = HostReading { cores: self.host.cores, ..HostReading::default() };
-        self.host.put_figures(&mut host);
         Ok(Sample {
             at_seconds: self.at_seconds,
             time: time("time", &self.time)?,
             gpus: self.gpus.into_iter().map(GpuWire::into_sample).collect(),
-            host,
+            host: HostReading { cores: self.host.cores, ..self.host.figures() },
         })
     }
 }

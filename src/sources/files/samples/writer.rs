@@ -1,6 +1,8 @@
 //! Writing samples as they come.
 
-use super::{SampleFormat, csv_form, json_form};
+use super::json_form::json_line;
+use super::wire::{EndWire, HeaderWire, SampleWire};
+use super::{SampleFormat, csv_form};
 use crate::domain::{RunEnd, RunFacts, Sample};
 use crate::sources::files::OwnFile;
 use std::io::{self, Write};
@@ -27,7 +29,7 @@ impl SampleWriter {
     /// something ([`io::ErrorKind::AlreadyExists`]), or it cannot be opened.
     pub fn create(path: &Path, facts: &RunFacts) -> io::Result<Self> {
         let (rows, start) = match SampleFormat::of(path) {
-            Some(SampleFormat::JsonLines) => (None, json_form::header_line(facts)?),
+            Some(SampleFormat::JsonLines) => (None, json_line(&HeaderWire::of(facts))?),
             Some(SampleFormat::Csv) => (Some(csv_form::Rows::of(facts)), csv_form::header_line()),
             None => {
                 return Err(io::Error::new(
@@ -46,7 +48,7 @@ impl SampleWriter {
     /// the file, so the writer is of no more use; reading tolerates that end.
     pub fn write(&mut self, sample: &Sample) -> io::Result<()> {
         let text = match &self.rows {
-            None => json_form::sample_line(sample)?,
+            None => json_line(&SampleWire::of(sample))?,
             Some(rows) => rows.of_sample(sample)?,
         };
         self.put(&text)
@@ -62,7 +64,7 @@ impl SampleWriter {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(mut self, end: &RunEnd) -> io::Result<()> {
-        let line = if self.rows.is_none() { json_form::end_line(end)? } else { String::new() };
+        let line = if self.rows.is_none() { json_line(&EndWire::of(end))? } else { String::new() };
         self.put(&line)
     }
 }

@@ -12,39 +12,40 @@ use std::time::Duration;
 /// Two samples must be further apart than this.
 const LEAST_APART: Duration = Duration::from_millis(100);
 
-/// What is asked about two samples.
-const METRICS: [(Call, GpmMetricId); 9] = [
-    (calls::GPM_GRAPHICS, GpmMetricId::GraphicsUtil),
-    (calls::GPM_SM, GpmMetricId::SmUtil),
-    (calls::GPM_OCCUPANCY, GpmMetricId::SmOccupancy),
-    (calls::GPM_TENSOR, GpmMetricId::AnyTensorUtil),
-    (calls::GPM_DRAM, GpmMetricId::DramBwUtil),
-    (calls::GPM_PCIE_SENT, GpmMetricId::PcieTxPerSec),
-    (calls::GPM_PCIE_RECEIVED, GpmMetricId::PcieRxPerSec),
-    (calls::GPM_NVLINK_SENT, GpmMetricId::NvlinkTotalTxPerSec),
-    (calls::GPM_NVLINK_RECEIVED, GpmMetricId::NvlinkTotalRxPerSec),
+/// Where a metric goes.
+type Place = fn(&mut Activity) -> &mut Option<f64>;
+
+/// What is asked about two samples, what one of its unit is in ours, and where it goes.
+const METRICS: [(Call, GpmMetricId, f64, Place); 9] = [
+    (calls::GPM_GRAPHICS, GpmMetricId::GraphicsUtil, 1.0, |to| &mut to.graphics_percent),
+    (calls::GPM_SM, GpmMetricId::SmUtil, 1.0, |to| &mut to.sm_percent),
+    (calls::GPM_OCCUPANCY, GpmMetricId::SmOccupancy, 1.0, |to| &mut to.occupancy_percent),
+    (calls::GPM_TENSOR, GpmMetricId::AnyTensorUtil, 1.0, |to| &mut to.tensor_percent),
+    (calls::GPM_DRAM, GpmMetricId::DramBwUtil, 1.0, |to| &mut to.dram_percent),
+    (calls::GPM_PCIE_SENT, GpmMetricId::PcieTxPerSec, MIB, |to| &mut to.pcie_sent_bytes_per_second),
+    (calls::GPM_PCIE_RECEIVED, GpmMetricId::PcieRxPerSec, MIB, |to| {
+        &mut to.pcie_received_bytes_per_second
+    }),
+    (calls::GPM_NVLINK_SENT, GpmMetricId::NvlinkTotalTxPerSec, MIB, |to| {
+        &mut to.nvlink_sent_bytes_per_second
+    }),
+    (calls::GPM_NVLINK_RECEIVED, GpmMetricId::NvlinkTotalRxPerSec, MIB, |to| {
+        &mut to.nvlink_received_bytes_per_second
+    }),
 ];
 
-/// Whose counters are read.
+/// Whose counters are read: those of a GPU, or of one of its GPU instances.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Scope<'a> {
-    /// Those of a whole GPU.
-    Gpu(&'a Device<'static>),
-    /// Those of a GPU instance of this GPU.
-    Instance(&'a Device<'static>, u32),
+pub(super) struct Scope<'a> {
+    pub(super) gpu: &'a Device<'static>,
+    pub(super) instance: Option<u32>,
 }
 
 impl Scope<'_> {
-    fn gpu(&self) -> &Device<'static> {
-        match self {
-            Self::Gpu(gpu) | Self::Instance(gpu, _) => gpu,
-        }
-    }
-
     fn sample(&self) -> Result<GpmSample<'static>, NvmlError> {
-        match self {
-            Self::Gpu(gpu) => gpu.gpm_sample(),
-            Self::Instance(gpu, id) => gpu.gpm_mig_sample(*id),
+        match self.instance {
+            None => self.gpu.gpm_sample(),
+            Some(id) => self.gpu.gpm_mig_sample(id),
         }
     }
 }
@@ -96,7 +97,7 @@ impl ActivityMeter {
 /// Asks whether a device has the counters at all, so that nothing is sampled
 /// where there are none.
 pub(super) fn find_out(scope: Scope<'_>, probe: &mut Probe) {
-    match probe.ask(calls::GPM_SUPPORT, || scope.gpu().gpm_support()) {
+    match probe.ask(calls::GPM_SUPPORT, || scope.gpu.gpm_support()) {
         Some(true) => {}
         Some(false) => {
             probe.refuse(calls::GPM_SUPPORT, Refusal::NotSupported);
@@ -118,30 +119,19 @@ fn between(
     if !probe.may_ask(calls::GPM_METRICS) {
         return None;
     }
-    let results = match gpm_metrics_get(nvml, first, second, &METRICS.map(|(_, id)| id)) {
+    let results = match gpm_metrics_get(nvml, first, second, &METRICS.map(|(_, id, ..)| id)) {
         Ok(results) => results,
         Err(error) => {
             probe.heard::<()>(calls::GPM_METRICS, Err(error));
             return None;
         }
     };
-    let mut values = [None; METRICS.len()];
-    for (((call, _), result), value) in METRICS.iter().zip(results).zip(&mut values) {
-        let result = result.map(|metric| metric.value);
+    let mut activity = Activity::default();
+    for ((call, _, scale, place), result) in METRICS.into_iter().zip(results) {
+        let value = probe.heard(call, result.map(|metric| metric.value));
         // Samples that span a clock change or a reset give NaN or less than nothing.
-        *value = probe.heard(*call, result).filter(|value| value.is_finite() && *value >= 0.0);
+        let valid = value.filter(|value| value.is_finite() && *value >= 0.0);
+        *place(&mut activity) = valid.map(|value| value * scale);
     }
-    let [graphics, sm, occupancy, tensor, dram, pcie_out, pcie_in, link_out, link_in] = values;
-    let bytes = |mib: Option<f64>| mib.map(|mib| mib * MIB);
-    Some(Activity {
-        graphics_percent: graphics,
-        sm_percent: sm,
-        occupancy_percent: occupancy,
-        tensor_percent: tensor,
-        dram_percent: dram,
-        pcie_sent_bytes_per_second: bytes(pcie_out),
-        pcie_received_bytes_per_second: bytes(pcie_in),
-        nvlink_sent_bytes_per_second: bytes(link_out),
-        nvlink_received_bytes_per_second: bytes(link_in),
-    })
+    Some(activity)
 }

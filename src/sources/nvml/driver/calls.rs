@@ -13,105 +13,102 @@ pub(super) struct Call {
     pub(super) metric: Option<Metric>,
 }
 
-const fn call(name: &'static str, metric: Metric) -> Call {
-    Call { name, metric: Some(metric) }
+/// Calls, each with the metric that it serves, if it does.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $call:ident = $name:literal $(=> $metric:ident)?;)*) => {$(
+        $(#[$doc])*
+        pub(super) const $call: Call =
+            Call { name: $name, metric: [$(Some(Metric::$metric),)? None][0] };
+    )*};
 }
+calls! {
+    /// The name of the device; in MIG mode it holds the profile.
+    NAME = "nvmlDeviceGetName" => Name;
+    UUID = "nvmlDeviceGetUUID" => UniqueId;
+    /// Whether the GPU is divided, and will be after a reset. Cards that cannot be
+    /// divided refuse it, which is not a gap.
+    MIG_MODE = "nvmlDeviceGetMigMode";
+    /// GPU instance of a MIG device.
+    GPU_INSTANCE = "nvmlDeviceGetGpuInstanceId" => MigInstanceIds;
+    /// Compute instance of a MIG device.
+    COMPUTE_INSTANCE = "nvmlDeviceGetComputeInstanceId" => MigInstanceIds;
+    /// Power limit in force, in milliwatts.
+    POWER_LIMIT = "nvmlDeviceGetEnforcedPowerLimit" => PowerLimit;
+    /// Power limit out of the factory, in milliwatts.
+    POWER_DEFAULT_LIMIT = "nvmlDeviceGetPowerManagementDefaultLimit" => DefaultPowerLimit;
+    /// PCIe generation of card and system.
+    PCIE_GENERATION = "nvmlDeviceGetMaxPcieLinkGeneration" => PcieLink;
+    /// PCIe lanes of card and system.
+    PCIE_LANES = "nvmlDeviceGetMaxPcieLinkWidth" => PcieLink;
 
-/// The name of the device; in MIG mode it holds the profile.
-pub(super) const NAME: Call = call("nvmlDeviceGetName", Metric::Name);
-pub(super) const UUID: Call = call("nvmlDeviceGetUUID", Metric::UniqueId);
-/// Whether the GPU is divided, and will be after a reset. Cards that cannot be
-/// divided refuse it, which is not a gap.
-pub(super) const MIG_MODE: Call = Call { name: "nvmlDeviceGetMigMode", metric: None };
-/// GPU instance of a MIG device.
-pub(super) const GPU_INSTANCE: Call = call("nvmlDeviceGetGpuInstanceId", Metric::MigInstanceIds);
-/// Compute instance of a MIG device.
-pub(super) const COMPUTE_INSTANCE: Call =
-    call("nvmlDeviceGetComputeInstanceId", Metric::MigInstanceIds);
-/// Power limit in force, in milliwatts.
-pub(super) const POWER_LIMIT: Call = call("nvmlDeviceGetEnforcedPowerLimit", Metric::PowerLimit);
-/// Power limit out of the factory, in milliwatts.
-pub(super) const POWER_DEFAULT_LIMIT: Call =
-    call("nvmlDeviceGetPowerManagementDefaultLimit", Metric::DefaultPowerLimit);
-/// PCIe generation of card and system.
-pub(super) const PCIE_GENERATION: Call =
-    call("nvmlDeviceGetMaxPcieLinkGeneration", Metric::PcieLink);
-/// PCIe lanes of card and system.
-pub(super) const PCIE_LANES: Call = call("nvmlDeviceGetMaxPcieLinkWidth", Metric::PcieLink);
+    /// `[kernels, memory]`, percent of time.
+    UTILIZATION = "nvmlDeviceGetUtilizationRates" => Utilization;
+    /// `[total, free, used]` bytes, without what the driver keeps for itself.
+    MEMORY = "nvmlDeviceGetMemoryInfo_v2" => MemoryInUse;
+    /// `[total, free, used]` bytes, the driver's own part counted as used.
+    MEMORY_V1 = "nvmlDeviceGetMemoryInfo" => MemoryInUse;
+    /// Milliwatts.
+    POWER = "nvmlDeviceGetPowerUsage" => PowerDraw;
+    /// Millijoules since the driver was loaded.
+    ENERGY = "nvmlDeviceGetTotalEnergyConsumption" => EnergyCounter;
+    /// Degrees Celsius.
+    TEMPERATURE = "nvmlDeviceGetTemperature" => Temperature;
+    /// Megahertz.
+    SM_CLOCK = "nvmlDeviceGetClockInfo.sm" => Clocks;
+    /// Megahertz.
+    MEMORY_CLOCK = "nvmlDeviceGetClockInfo.memory" => Clocks;
+    /// Bits.
+    THROTTLE = "nvmlDeviceGetCurrentClocksThrottleReasons" => ThrottleReasons;
+    /// Percent of time.
+    ENCODER = "nvmlDeviceGetEncoderUtilization" => EncoderUtilization;
+    /// Percent of time.
+    DECODER = "nvmlDeviceGetDecoderUtilization" => DecoderUtilization;
+    /// Bytes sent over PCIe, a counter.
+    PCIE_SENT = "nvmlDeviceGetFieldValues.197" => PcieTraffic;
+    /// Bytes received over PCIe, a counter.
+    PCIE_RECEIVED = "nvmlDeviceGetFieldValues.198" => PcieTraffic;
+    /// `[[pid, bytes], …]`.
+    COMPUTE = "nvmlDeviceGetComputeRunningProcesses_v3" => Processes;
+    /// The same, of drivers before 510.
+    COMPUTE_V2 = "nvmlDeviceGetComputeRunningProcesses_v2" => Processes;
+    /// `[[pid, bytes], …]`.
+    GRAPHICS = "nvmlDeviceGetGraphicsRunningProcesses_v3" => Processes;
+    /// `[[pid, bytes], …]`.
+    MPS = "nvmlDeviceGetMPSComputeRunningProcesses_v3" => Processes;
+    /// `[[pid, microseconds, percent], …]`. Where it is refused, processes are known all the same.
+    PROCESS_UTILIZATION = "nvmlDeviceGetProcessUtilization";
+    /// `[[microseconds, percent], …]`.
+    SAMPLES = "nvmlDeviceGetSamples.gpu" => UtilizationSamples;
+    /// Whether XID errors will be told.
+    REGISTER_EVENTS = "nvmlDeviceRegisterEvents" => XidErrors;
+    /// `[xid, …]`.
+    EVENTS = "nvmlEventSetWait_v2" => XidErrors;
 
-/// `[kernels, memory]`, percent of time.
-pub(super) const UTILIZATION: Call = call("nvmlDeviceGetUtilizationRates", Metric::Utilization);
-/// `[total, free, used]` bytes, without what the driver keeps for itself.
-pub(super) const MEMORY: Call = call("nvmlDeviceGetMemoryInfo_v2", Metric::MemoryInUse);
-/// `[total, free, used]` bytes, the driver's own part counted as used.
-pub(super) const MEMORY_V1: Call = call("nvmlDeviceGetMemoryInfo", Metric::MemoryInUse);
-/// Milliwatts.
-pub(super) const POWER: Call = call("nvmlDeviceGetPowerUsage", Metric::PowerDraw);
-/// Millijoules since the driver was loaded.
-pub(super) const ENERGY: Call = call("nvmlDeviceGetTotalEnergyConsumption", Metric::EnergyCounter);
-/// Degrees Celsius.
-pub(super) const TEMPERATURE: Call = call("nvmlDeviceGetTemperature", Metric::Temperature);
-/// Megahertz.
-pub(super) const SM_CLOCK: Call = call("nvmlDeviceGetClockInfo.sm", Metric::Clocks);
-/// Megahertz.
-pub(super) const MEMORY_CLOCK: Call = call("nvmlDeviceGetClockInfo.memory", Metric::Clocks);
-/// Bits.
-pub(super) const THROTTLE: Call =
-    call("nvmlDeviceGetCurrentClocksThrottleReasons", Metric::ThrottleReasons);
-/// Percent of time.
-pub(super) const ENCODER: Call =
-    call("nvmlDeviceGetEncoderUtilization", Metric::EncoderUtilization);
-/// Percent of time.
-pub(super) const DECODER: Call =
-    call("nvmlDeviceGetDecoderUtilization", Metric::DecoderUtilization);
-/// Bytes sent over PCIe, a counter.
-pub(super) const PCIE_SENT: Call = call("nvmlDeviceGetFieldValues.197", Metric::PcieTraffic);
-/// Bytes received over PCIe, a counter.
-pub(super) const PCIE_RECEIVED: Call = call("nvmlDeviceGetFieldValues.198", Metric::PcieTraffic);
-/// `[[pid, bytes], …]`.
-pub(super) const COMPUTE: Call = call("nvmlDeviceGetComputeRunningProcesses_v3", Metric::Processes);
-/// The same, of drivers before 510.
-pub(super) const COMPUTE_V2: Call =
-    call("nvmlDeviceGetComputeRunningProcesses_v2", Metric::Processes);
-/// `[[pid, bytes], …]`.
-pub(super) const GRAPHICS: Call =
-    call("nvmlDeviceGetGraphicsRunningProcesses_v3", Metric::Processes);
-/// `[[pid, bytes], …]`.
-pub(super) const MPS: Call = call("nvmlDeviceGetMPSComputeRunningProcesses_v3", Metric::Processes);
-/// `[[pid, microseconds, percent], …]`. Where it is refused, processes are known all the same.
-pub(super) const PROCESS_UTILIZATION: Call =
-    Call { name: "nvmlDeviceGetProcessUtilization", metric: None };
-/// `[[microseconds, percent], …]`.
-pub(super) const SAMPLES: Call = call("nvmlDeviceGetSamples.gpu", Metric::UtilizationSamples);
-/// Whether XID errors will be told.
-pub(super) const REGISTER_EVENTS: Call = call("nvmlDeviceRegisterEvents", Metric::XidErrors);
-/// `[xid, …]`.
-pub(super) const EVENTS: Call = call("nvmlEventSetWait_v2", Metric::XidErrors);
-
-/// Whether the GPU has them.
-pub(super) const GPM_SUPPORT: Call = call("nvmlGpmQueryDeviceSupport", Metric::Activity);
-/// Taking a sample of them.
-pub(super) const GPM_SAMPLE: Call = call("nvmlGpmSampleGet", Metric::Activity);
-/// What two samples say, as a whole.
-pub(super) const GPM_METRICS: Call = call("nvmlGpmMetricsGet", Metric::Activity);
-/// Percent.
-pub(super) const GPM_GRAPHICS: Call = call("nvmlGpmMetricsGet.1", Metric::GraphicsActivity);
-/// Percent.
-pub(super) const GPM_SM: Call = call("nvmlGpmMetricsGet.2", Metric::MultiprocessorActivity);
-/// Percent.
-pub(super) const GPM_OCCUPANCY: Call = call("nvmlGpmMetricsGet.3", Metric::MultiprocessorOccupancy);
-/// Percent.
-pub(super) const GPM_TENSOR: Call = call("nvmlGpmMetricsGet.5", Metric::TensorActivity);
-/// Percent.
-pub(super) const GPM_DRAM: Call = call("nvmlGpmMetricsGet.10", Metric::MemoryBandwidthActivity);
-/// MiB per second.
-pub(super) const GPM_PCIE_SENT: Call = call("nvmlGpmMetricsGet.20", Metric::PcieTraffic);
-/// MiB per second.
-pub(super) const GPM_PCIE_RECEIVED: Call = call("nvmlGpmMetricsGet.21", Metric::PcieTraffic);
-/// MiB per second.
-pub(super) const GPM_NVLINK_RECEIVED: Call = call("nvmlGpmMetricsGet.60", Metric::NvlinkTraffic);
-/// MiB per second.
-pub(super) const GPM_NVLINK_SENT: Call = call("nvmlGpmMetricsGet.61", Metric::NvlinkTraffic);
+    /// Whether the GPU has them.
+    GPM_SUPPORT = "nvmlGpmQueryDeviceSupport" => Activity;
+    /// Taking a sample of them.
+    GPM_SAMPLE = "nvmlGpmSampleGet" => Activity;
+    /// What two samples say, as a whole.
+    GPM_METRICS = "nvmlGpmMetricsGet" => Activity;
+    /// Percent.
+    GPM_GRAPHICS = "nvmlGpmMetricsGet.1" => GraphicsActivity;
+    /// Percent.
+    GPM_SM = "nvmlGpmMetricsGet.2" => MultiprocessorActivity;
+    /// Percent.
+    GPM_OCCUPANCY = "nvmlGpmMetricsGet.3" => MultiprocessorOccupancy;
+    /// Percent.
+    GPM_TENSOR = "nvmlGpmMetricsGet.5" => TensorActivity;
+    /// Percent.
+    GPM_DRAM = "nvmlGpmMetricsGet.10" => MemoryBandwidthActivity;
+    /// MiB per second.
+    GPM_PCIE_SENT = "nvmlGpmMetricsGet.20" => PcieTraffic;
+    /// MiB per second.
+    GPM_PCIE_RECEIVED = "nvmlGpmMetricsGet.21" => PcieTraffic;
+    /// MiB per second.
+    GPM_NVLINK_RECEIVED = "nvmlGpmMetricsGet.60" => NvlinkTraffic;
+    /// MiB per second.
+    GPM_NVLINK_SENT = "nvmlGpmMetricsGet.61" => NvlinkTraffic;
+}
 
 pub(super) const DRIVER_VERSION: &str = "nvmlSystemGetDriverVersion";
 /// How many GPUs there are; every sample begins with it.

@@ -29,29 +29,24 @@ fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
     let GpuIdentity { name, index, .. } = &gpu.identity;
     let place = name.clone().unwrap_or_else(|| format!("GPU {index}"));
     let driver = driver_version.map_or("the driver".to_owned(), |text| format!("driver {text}"));
+    // Whether it is known to be older than the counters of the multiprocessors, so that no driver
+    // tells them.
+    let is_before_gpm = name.as_deref().and_then(has_gpm) == Some(false);
     let mut refusals = BTreeMap::new();
-    for row in rows {
-        for (metric, refusal) in row.probe.refusals() {
-            let first = refusals.entry(metric).or_insert(refusal);
-            *first = (*first).min(refusal);
-        }
+    for (metric, refusal) in rows.iter().flat_map(|row| row.probe.refusals()) {
+        let first = refusals.entry(metric).or_insert(refusal);
+        *first = (*first).min(refusal);
     }
     refusals
         .into_iter()
         .filter(|(metric, _)| !is_reported(metric))
         .map(|(metric, refusal)| {
-            let has_none = metric == DriverMetric::Activity && is_before_gpm(gpu);
+            let has_none = metric == DriverMetric::Activity && is_before_gpm;
             let kind = kind(refusal, is_divided, has_none);
             Gap::of(metric, place.clone(), Cause::of(kind, [&driver]))
         })
         .chain(outrun(rows, &place))
         .collect()
-}
-
-/// Whether a GPU is known to be older than the counters of the multiprocessors,
-/// so that no driver tells them.
-fn is_before_gpm(gpu: &Row) -> bool {
-    gpu.identity.name.as_deref().and_then(has_gpm) == Some(false)
 }
 
 /// The rates that a counter of 32 bits cannot tell at this interval.

@@ -3,26 +3,11 @@
 use super::calls;
 use super::probe::Probe;
 use super::raw;
-use crate::domain::{GpuIdentity, MIB, MigSlot};
+use crate::domain::{GpuIdentity, MIB, MigSlot, pcie_bytes_per_second};
 use nvml_wrapper::Device;
 
 /// Milliwatts in a watt.
 const MILLI: f64 = 1_000.0;
-
-/// Identity of a GPU of which nothing but its index is known.
-pub(super) fn unknown(index: u16) -> GpuIdentity {
-    GpuIdentity {
-        index,
-        mig: None,
-        uuid: None,
-        name: None,
-        vram_total_mib: None,
-        power_limit_w: None,
-        power_default_limit_w: None,
-        pcie_max_bytes_per_second: None,
-        is_mig_enabled: None,
-    }
-}
 
 pub(super) fn of_gpu(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
     let mig_mode =
@@ -52,7 +37,6 @@ fn common(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
     let [total, ..] = memory(device, probe).map_or([None; 3], |bytes| bytes.map(Some));
     GpuIdentity {
         index,
-        mig: None,
         uuid: probe.ask(calls::UUID, || device.uuid()),
         name: probe.ask(calls::NAME, || device.name()),
         vram_total_mib: total.map(|bytes| bytes as f64 / MIB),
@@ -62,8 +46,8 @@ fn common(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
             .map(watts),
         pcie_max_bytes_per_second: generation
             .zip(lanes)
-            .and_then(|(generation, lanes)| link_bytes_per_second(generation, lanes)),
-        is_mig_enabled: None,
+            .and_then(|(generation, lanes)| pcie_bytes_per_second(generation, lanes.into())),
+        ..GpuIdentity::default()
     }
 }
 
@@ -86,40 +70,9 @@ fn profile_in(name: &str) -> Option<String> {
     Some(profile.trim().to_owned()).filter(|profile| !profile.is_empty())
 }
 
-/// What a PCIe link carries in one direction after its line code, by the
-/// transfers per second of its generation. None for generations to come.
-fn link_bytes_per_second(generation: u32, lanes: u32) -> Option<f64> {
-    let bits = match generation {
-        1 => 2.5e9 * 8.0 / 10.0,
-        2 => 5e9 * 8.0 / 10.0,
-        3 => 8e9 * 128.0 / 130.0,
-        4 => 16e9 * 128.0 / 130.0,
-        5 => 32e9 * 128.0 / 130.0,
-        6 => 64e9 * 242.0 / 256.0,
-        _ => return None,
-    };
-    (lanes > 0).then(|| bits / 8.0 * f64::from(lanes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_link_carries_what_the_standard_says() {
-        // PCI-SIG's round figures: 4, 16, 32 and 64 GB/s for 16 lanes of
-        // generation 1, 3 (15.75), 4 (31.5) and 5 (63).
-        let gigabytes = |generation, lanes| {
-            link_bytes_per_second(generation, lanes).map(|rate| (rate / 1e7).round() / 100.0)
-        };
-        assert_eq!(gigabytes(1, 16), Some(4.0));
-        assert_eq!(gigabytes(3, 16), Some(15.75));
-        assert_eq!(gigabytes(4, 8), Some(15.75));
-        assert_eq!(gigabytes(5, 16), Some(63.02));
-        assert_eq!(gigabytes(6, 16), Some(121.0));
-        assert_eq!(gigabytes(7, 16), None);
-        assert_eq!(gigabytes(4, 0), None);
-    }
 
     #[test]
     fn a_profile_is_what_follows_mig_in_the_name() {

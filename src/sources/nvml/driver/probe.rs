@@ -165,15 +165,9 @@ impl Probe {
         self.refused.get(&call).copied()
     }
 
-    /// Metrics for which a call was refused, and why.
-    pub(super) fn refusals(&self) -> BTreeMap<DriverMetric, Refusal> {
-        let mut refusals = BTreeMap::new();
-        for (call, refusal) in &self.refused {
-            let Some(metric) = call.metric else { continue };
-            let first = refusals.entry(metric).or_insert(*refusal);
-            *first = (*first).min(*refusal);
-        }
-        refusals
+    /// The metric of each call that was refused, and why.
+    pub(super) fn refusals(&self) -> impl Iterator<Item = (DriverMetric, Refusal)> {
+        self.refused.iter().filter_map(|(call, refusal)| Some((call.metric?, *refusal)))
     }
 
     /// Hands over what was answered since the last time.

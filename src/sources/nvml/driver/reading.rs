@@ -45,32 +45,22 @@ impl Meters {
     }
 }
 
-/// What a sample needs beside the device.
-pub(super) struct MeterReading<'a> {
-    pub(super) at: Duration,
-    pub(super) nvml: &'static Nvml,
-    /// Whose multiprocessor counters belong to the device, if any's.
-    pub(super) scope: Option<Scope<'a>>,
-    /// What its PCIe link carries at most.
-    pub(super) pcie_max_bytes_per_second: Option<f64>,
-}
-
-/// Reads all that a device tells, but for XID errors.
+/// Reads all that a device tells, but for XID errors. `scope` is whose multiprocessor counters
+/// belong to it, if any's, and `most` what its PCIe link carries at most, in bytes per second.
 pub(super) fn read(
     device: &Device<'_>,
     probe: &mut Probe,
     meters: &mut Meters,
-    sample: MeterReading<'_>,
+    (at, nvml): (Duration, &'static Nvml),
+    scope: Option<Scope<'_>>,
+    most: Option<f64>,
 ) -> GpuReading {
-    let at = sample.at;
-    let most = sample.pcie_max_bytes_per_second;
     let utilization = probe.ask(calls::UTILIZATION, || {
         let rates = device.utilization_rates();
         rates.map(|rates| [rates.gpu, rates.memory])
     });
     let memory = identity::memory(device, probe);
-    let activity =
-        sample.scope.and_then(|scope| meters.activity.read(at, sample.nvml, scope, probe));
+    let activity = scope.and_then(|scope| meters.activity.read(at, nvml, scope, probe));
     let mut reading = GpuReading {
         utilization_percent: utilization.map(|[gpu, _]| f64::from(gpu)),
         memory_utilization_percent: utilization.map(|[_, memory]| f64::from(memory)),

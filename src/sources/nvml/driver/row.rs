@@ -4,7 +4,7 @@ use super::activity::{self, Scope};
 use super::events::Events;
 use super::identity;
 use super::probe::{Probe, reason_of};
-use super::reading::{MeterReading, Meters, read};
+use super::reading::{Meters, read};
 use crate::domain::{GpuIdentity, GpuReading, GpuSample, Loss};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
@@ -33,17 +33,24 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// A GPU that cannot be had.
-    pub(super) fn lost(index: u16, error: &NvmlError, is_recorded: bool) -> Self {
+    /// Without a device.
+    fn bare(identity: GpuIdentity, probe: Probe) -> Self {
         Self {
-            identity: identity::unknown(index),
-            probe: Probe::new(is_recorded),
+            identity,
+            probe,
             device: None,
             parent: None,
             meters: Meters::default(),
             events: Events::NONE,
-            absence: Some(Absence { reason: reason_of(error), retry_at: RETRY_AFTER }),
+            absence: None,
         }
+    }
+
+    /// A GPU that cannot be had.
+    pub(super) fn lost(index: u16, error: &NvmlError, is_recorded: bool) -> Self {
+        let identity = GpuIdentity { index, ..GpuIdentity::default() };
+        let absence = Absence { reason: reason_of(error), retry_at: RETRY_AFTER };
+        Self { absence: Some(absence), ..Self::bare(identity, Probe::new(is_recorded)) }
     }
 
     /// A GPU, with everything asked that is asked once.
@@ -56,7 +63,7 @@ impl Row {
         let mut probe = Probe::new(is_recorded);
         let identity = identity::of_gpu(index, &device, &mut probe);
         let events = Events::of(nvml, &device, &mut probe);
-        Self::begun(identity, probe, device, None, events)
+        Self { events, ..Self::bare(identity, probe) }.begun(device)
     }
 
     /// The MIG instance at `slot` of the GPU at `index`.
@@ -69,32 +76,17 @@ impl Row {
         let mut probe = Probe::new(is_recorded);
         let identity = identity::of_mig(index, slot, &device, &mut probe);
         let parent = device.mig_parent_device().ok();
-        Self::begun(identity, probe, device, parent, Events::NONE)
+        Self { parent, ..Self::bare(identity, probe) }.begun(device)
     }
 
-    fn begun(
-        identity: GpuIdentity,
-        probe: Probe,
-        device: Device<'static>,
-        parent: Option<Device<'static>>,
-        events: Events,
-    ) -> Self {
-        let mut row = Self {
-            identity,
-            probe,
-            device: None,
-            parent,
-            meters: Meters::default(),
-            events,
-            absence: None,
-        };
+    fn begun(mut self, device: Device<'static>) -> Self {
         // The driver's samples from before the run belong to no sample.
-        row.meters.fine.take(&device, &mut row.probe);
-        row.device = Some(device);
-        if let Some(scope) = scope(&row.identity, &row.device, &row.parent) {
-            activity::find_out(scope, &mut row.probe);
+        self.meters.fine.take(&device, &mut self.probe);
+        self.device = Some(device);
+        if let Some(scope) = scope(&self.identity, &self.device, &self.parent) {
+            activity::find_out(scope, &mut self.probe);
         }
-        row
+        self
     }
 
     /// The GPU itself, to search for its MIG instances.
@@ -125,13 +117,9 @@ impl Row {
             let reason = "the GPU is no longer available".to_owned();
             return self.lose(Loss { reason, xids }, at + RETRY_AFTER);
         };
-        let sample = MeterReading {
-            at,
-            nvml,
-            scope: scope(&self.identity, &self.device, &self.parent),
-            pcie_max_bytes_per_second: self.identity.pcie_max_bytes_per_second,
-        };
-        let reading = read(device, &mut self.probe, &mut self.meters, sample);
+        let scope = scope(&self.identity, &self.device, &self.parent);
+        let most = self.identity.pcie_max_bytes_per_second;
+        let reading = read(device, &mut self.probe, &mut self.meters, (at, nvml), scope, most);
         if let Some(reason) = self.probe.loss() {
             // Lost as before: what it reported as it went is still the reason.
             let before = self.absence.as_ref().map(|absence| absence.reason.as_str());
@@ -172,10 +160,10 @@ fn scope<'a>(
     device: &'a Option<Device<'static>>,
     parent: &'a Option<Device<'static>>,
 ) -> Option<Scope<'a>> {
-    match &identity.mig {
-        None => device.as_ref().map(Scope::Gpu),
-        Some(mig) => Some(Scope::Instance(parent.as_ref()?, mig.gpu_instance?)),
-    }
+    Some(match &identity.mig {
+        None => Scope { gpu: device.as_ref()?, instance: None },
+        Some(mig) => Scope { gpu: parent.as_ref()?, instance: Some(mig.gpu_instance?) },
+    })
 }
 
 /// A reason with the XID errors that came with it: what a GPU reports as it

@@ -1,7 +1,7 @@
 //! Reading a file of rows, one sample of a time.
 
 use super::super::json_form::torn_gap;
-use super::super::{Input, Line, Lines, Log, SamplesError, cells, place, quoted};
+use super::super::{Input, Line, Lines, Log, OpenLog, SamplesError, cells, place, quoted};
 use super::rows::{Names, Row, columns};
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuIdentity, RunFacts, Sample};
 use std::path::{Path, PathBuf};
@@ -24,11 +24,10 @@ impl MeterReading {
 }
 
 /// A file of CSV that is read.
-pub(in crate::sources::files::samples) struct CsvLog {
+struct CsvLog {
     path: PathBuf,
     lines: Lines,
     names: Names,
-    facts: RunFacts,
     slots: Vec<Slot>,
     next: Option<MeterReading>,
     torn_line: Option<u64>,
@@ -39,51 +38,40 @@ pub(in crate::sources::files::samples) struct CsvLog {
 /// The lines after the header, and the header.
 fn after_header(input: &Input) -> Result<(Lines, Vec<String>), SamplesError> {
     let mut lines = input.lines()?;
-    let header = next_line(&mut lines)?.map_or_else(Vec::new, |line| cells(&line.text));
+    let header = lines.next_text_line()?.map_or_else(Vec::new, |line| cells(&line.text));
     let trimmed = header.iter().map(|name| name.trim().to_owned()).collect();
     Ok((lines, trimmed))
 }
 
-/// The next line that is not empty.
-fn next_line(lines: &mut Lines) -> Result<Option<Line>, SamplesError> {
-    loop {
-        match lines.next_line()? {
-            Some(line) if line.text.trim().is_empty() => {}
-            line => return Ok(line),
-        }
+pub(in crate::sources::files::samples) fn open(input: &Input) -> Result<OpenLog, SamplesError> {
+    let path = input.path().to_owned();
+    let (mut lines, header) = after_header(input)?;
+    let names: Names = header.iter().cloned().zip(0..).collect();
+    if names.len() != header.len() {
+        return Err(SamplesError::line(&path, 1, "duplicate column"));
     }
+    let facts = first_sample(&mut lines, &path, &names)?;
+    let known: Vec<String> = columns().collect();
+    let unknown = header.iter().filter(|name| !known.contains(name));
+    let slot = |gpu: &GpuIdentity| (gpu.index, gpu.mig.as_ref().map(|slot| slot.index));
+    let mut log = CsvLog {
+        lines: after_header(input)?.0,
+        names,
+        slots: facts.gpus.iter().map(slot).collect(),
+        next: None,
+        torn_line: None,
+        last_at_seconds: 0.0,
+        unknown: unknown.map(|name| quoted(name)).collect(),
+        path,
+    };
+    log.next = log.next_row()?;
+    Ok((facts, Box::new(log)))
 }
 
 impl CsvLog {
-    pub(in crate::sources::files::samples) fn open(input: &Input) -> Result<Self, SamplesError> {
-        let path = input.path().to_owned();
-        let (mut lines, header) = after_header(input)?;
-        let names: Names = header.iter().cloned().zip(0..).collect();
-        if names.len() != header.len() {
-            return Err(SamplesError::line(&path, 1, "duplicate column"));
-        }
-        let facts = first_sample(&mut lines, &path, &names)?;
-        let known: Vec<String> = columns().collect();
-        let unknown = header.iter().filter(|name| !known.contains(name));
-        let slot = |gpu: &GpuIdentity| (gpu.index, gpu.mig.as_ref().map(|slot| slot.index));
-        let mut log = Self {
-            lines: after_header(input)?.0,
-            names,
-            slots: facts.gpus.iter().map(slot).collect(),
-            facts,
-            next: None,
-            torn_line: None,
-            last_at_seconds: 0.0,
-            unknown: unknown.map(|name| quoted(name)).collect(),
-            path,
-        };
-        log.next = log.next_row()?;
-        Ok(log)
-    }
-
     /// The next row, as a sample of one GPU.
     fn next_row(&mut self) -> Result<Option<MeterReading>, SamplesError> {
-        let Some(line) = next_line(&mut self.lines)? else { return Ok(None) };
+        let Some(line) = self.lines.next_text_line()? else { return Ok(None) };
         // The sampler was killed while it wrote this line; whether its last figure
         // is whole cannot be seen.
         if !line.is_whole {
@@ -94,7 +82,31 @@ impl CsvLog {
             .map(Some)
             .map_err(|message| SamplesError::line(&self.path, line.number, message))
     }
+}
 
+/// What the rows of the first sample say of the run and its GPUs.
+fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts, SamplesError> {
+    let mut kept: Option<(f64, RunFacts)> = None;
+    while let Some(line) = lines.next_text_line()? {
+        let read = Row::of(names, &line.text).and_then(|row| {
+            let at = row.sample()?.at_seconds;
+            Ok((at, row.facts()?, row.identity()?))
+        });
+        if !line.is_whole {
+            break;
+        }
+        let (at, facts, identity) =
+            read.map_err(|message| SamplesError::line(path, line.number, message))?;
+        let (first, facts) = kept.get_or_insert((at, facts));
+        if *first != at {
+            break;
+        }
+        facts.gpus.push(identity);
+    }
+    kept.map(|(_, facts)| facts).ok_or_else(|| SamplesError::empty(path, None))
+}
+
+impl Log for CsvLog {
     fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
         let Some(mut sample) = self.next.take() else { return Ok(None) };
         while let Some(row) = self.next_row()? {
@@ -121,38 +133,6 @@ impl CsvLog {
         }
         self.last_at_seconds = sample.sample.at_seconds;
         Ok(Some(sample.sample))
-    }
-}
-
-/// What the rows of the first sample say of the run and its GPUs.
-fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts, SamplesError> {
-    let mut kept: Option<(f64, RunFacts)> = None;
-    while let Some(line) = next_line(lines)? {
-        let read = Row::of(names, &line.text).and_then(|row| {
-            let at = row.sample()?.at_seconds;
-            Ok((at, row.facts()?, row.identity()?))
-        });
-        if !line.is_whole {
-            break;
-        }
-        let (at, facts, identity) =
-            read.map_err(|message| SamplesError::line(path, line.number, message))?;
-        let (first, facts) = kept.get_or_insert((at, facts));
-        if *first != at {
-            break;
-        }
-        facts.gpus.push(identity);
-    }
-    kept.map(|(_, facts)| facts).ok_or_else(|| SamplesError::empty(path, None))
-}
-
-impl Log for CsvLog {
-    fn facts(&self) -> &RunFacts {
-        &self.facts
-    }
-
-    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        self.next_sample().transpose()
     }
 
     fn gaps(&self) -> Vec<Gap> {

@@ -4,5 +4,5 @@
 mod log;
 mod rows;
 
-pub(super) use log::CsvLog;
+pub(super) use log::open;
 pub(super) use rows::{Rows, header_line, is_header};

@@ -48,12 +48,12 @@ const BESIDE: &[&str] = &["lost", "throttle", "processes", "fine", "xids"];
 /// Columns without which a row says nothing.
 const REQUIRED: &[&str] = &["time", "elapsed_seconds", "gpu_index"];
 
-fn activity_column(name: &str) -> String {
-    format!("activity_{name}")
-}
+/// What the columns of counters and of the host begin with.
+const ACTIVITY: &str = "activity_";
+const HOST: &str = "host_";
 
-fn host_column(name: &str) -> String {
-    format!("host_{name}")
+fn prefixed<T>(prefix: &str, columns: &[FigureColumn<T>]) -> impl Iterator<Item = String> {
+    columns.iter().map(move |(name, ..)| format!("{prefix}{name}"))
 }
 
 /// The columns, in order.
@@ -65,9 +65,9 @@ pub(super) fn columns() -> impl Iterator<Item = String> {
         .chain(GPU_COLUMNS.iter().map(|(name, ..)| *name))
         .chain(BESIDE.iter().copied())
         .map(str::to_owned)
-        .chain(ACTIVITY_COLUMNS.iter().map(|(name, ..)| activity_column(name)))
-        .chain(std::iter::once(host_column("cores")))
-        .chain(HOST_COLUMNS.iter().map(|(name, ..)| host_column(name)))
+        .chain(prefixed(ACTIVITY, ACTIVITY_COLUMNS))
+        .chain(std::iter::once("host_cores".to_owned()))
+        .chain(prefixed(HOST, HOST_COLUMNS))
 }
 
 pub(in crate::sources::files::samples) fn header_line() -> String {
@@ -137,11 +137,11 @@ impl<'a> Row<'a> {
         &self,
         columns: &[FigureColumn<T>],
         into: &mut T,
-        name: impl Fn(&str) -> String,
+        prefix: &str,
     ) -> Result<bool, String> {
         let mut has_any = false;
-        for (column, _, set) in columns {
-            let value = self.figure(&name(column))?;
+        for ((_, _, set), name) in columns.iter().zip(prefixed(prefix, columns)) {
+            let value = self.figure(&name)?;
             has_any |= value.is_some();
             set(into, value);
         }
@@ -228,13 +228,13 @@ impl<'a> Row<'a> {
             return Ok(GpuSample::Lost(Loss { reason, xids }));
         }
         let mut reading = GpuReading::default();
-        self.figures(GPU_COLUMNS, &mut reading, str::to_owned)?;
+        self.figures(GPU_COLUMNS, &mut reading, "")?;
         reading.throttle = self.value("throttle")?.map(ThrottleReasons);
         reading.processes = self.list("processes")?;
         reading.fine = fine(self.list("fine")?.unwrap_or_default());
         reading.xids = xids;
         let mut activity = Activity::default();
-        if self.figures(ACTIVITY_COLUMNS, &mut activity, activity_column)? {
+        if self.figures(ACTIVITY_COLUMNS, &mut activity, ACTIVITY)? {
             reading.activity = Some(activity);
         }
         Ok(GpuSample::Read(Box::new(reading)))
@@ -242,7 +242,7 @@ impl<'a> Row<'a> {
 
     fn host(&self) -> Result<HostReading, String> {
         let mut host = HostReading { cores: self.value("host_cores")?, ..HostReading::default() };
-        self.figures(HOST_COLUMNS, &mut host, host_column)?;
+        self.figures(HOST_COLUMNS, &mut host, HOST)?;
         Ok(host)
     }
 }
@@ -277,8 +277,9 @@ fn figures<'a, T>(
         .map(move |(_, get, _)| shown(from.and_then(get).filter(|value| value.is_finite())))
 }
 
-fn json(value: &impl serde::Serialize) -> io::Result<String> {
-    Ok(quoted(json_line(value)?.trim_end()))
+fn json(value: Option<impl serde::Serialize>) -> io::Result<String> {
+    let line = value.map(|value| json_line(&value)).transpose()?;
+    Ok(line.map_or_else(String::new, |line| quoted(line.trim_end())))
 }
 
 /// What stands in every row, and what stands in every row of one GPU.
@@ -321,22 +322,14 @@ fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
         GpuSample::Lost(loss) => Some(loss.reason.as_str()),
         GpuSample::Read(_) => None,
     };
+    let throttle = reading.and_then(|reading| reading.throttle).map(|bits| bits.0);
+    let processes = reading.and_then(|reading| reading.processes.as_ref());
+    let fine = reading.map(|reading| fine_wire(&reading.fine));
+    let xids = Some(gpu.xids()).filter(|xids| !xids.is_empty());
+    let activity = reading.and_then(|reading| reading.activity.as_ref());
     let mut cells: Vec<String> = figures(GPU_COLUMNS, reading).collect();
-    cells.push(text(lost));
-    cells.push(shown(reading.and_then(|read| read.throttle).map(|bits| bits.0)));
-    cells.push(match reading.and_then(|read| read.processes.as_ref()) {
-        Some(list) => json(list)?,
-        None => String::new(),
-    });
-    cells.push(match reading {
-        Some(one) if !one.fine.is_empty() => json(&fine_wire(&one.fine))?,
-        _ => String::new(),
-    });
-    cells.push(match gpu.xids() {
-        [] => String::new(),
-        xids => json(&xids)?,
-    });
-    let activity = reading.and_then(|read| read.activity.as_ref());
+    cells.extend([text(lost), shown(throttle), json(processes)?]);
+    cells.extend([json(fine.filter(|fine| !fine.is_empty()))?, json(xids)?]);
     cells.extend(figures(ACTIVITY_COLUMNS, activity));
     Ok(cells)
 }
