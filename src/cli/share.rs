@@ -461,7 +461,7 @@ fn processes(path: &Path, args: &ShareArgs, settings: &SettingsFile) -> Outcome<
                 continue;
             }
             let gpus = gpus_of.get(&process.pid).map_or(0, BTreeSet::len);
-            match process.vram_peak_mib.filter(|mib| *mib > 0) {
+            match process.vram_mib.filter(|mib| *mib > 0) {
                 _ if gpus != 1 => skip(name, "it uses several GPUs together"),
                 None => skip(name, "the driver did not report its memory"),
                 Some(vram_mib) => tenants.push(ShareTenant {

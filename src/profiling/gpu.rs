@@ -5,9 +5,7 @@ use super::power::PowerMeter;
 use super::signals::part;
 use super::tallies::Tallies;
 use super::windows::{self, SampleFigures};
-use super::{
-    Diagnosis, GpuProfile, LostGpu, ProcessSeen, ThrottleTime, UtilizationBasis, XidEvent,
-};
+use super::{Diagnosis, GpuProfile, LostGpu, ThrottleTime, UtilizationBasis, XidEvent};
 use crate::domain::{
     ACTIVE_PERCENT, GpuIdentity, GpuProcess, GpuReading, GpuSample, ThrottleReasons, Verdict,
 };
@@ -15,6 +13,16 @@ use crate::usage::{Scale, Sketch};
 
 /// Processes and errors that are listed at most.
 const MOST_LISTED: usize = 64;
+
+/// What is watched of each GPU; all but the last two by what its readings say.
+const WATCHED: [AlertKind; 6] = [
+    AlertKind::VramNearlyFull,
+    AlertKind::Hot,
+    AlertKind::PowerNearLimit,
+    AlertKind::LowOccupancy,
+    AlertKind::Xid,
+    AlertKind::Lost,
+];
 
 #[derive(Debug, Clone)]
 pub(super) struct GpuSoFar {
@@ -30,21 +38,19 @@ pub(super) struct GpuSoFar {
     /// Seconds by reason, in order of [`ThrottleReasons::known`]; absent until the
     /// driver tells.
     throttle: Option<Vec<f64>>,
-    processes: Option<Vec<ProcessSeen>>,
+    processes: Option<Vec<GpuProcess>>,
     has_more_processes: bool,
     xids: Vec<XidEvent>,
     xid_count: u64,
     lost: Option<LostGpu>,
-    watches: [Watch; 4],
-    errors: Watch,
+    /// In order of [`WATCHED`].
+    watches: [Watch; WATCHED.len()],
     /// Samples without an answer since the last with one.
     unanswered: u64,
-    silence: Watch,
 }
 
 impl GpuSoFar {
     pub(super) fn new(place: usize, identity: GpuIdentity) -> Self {
-        let watch = |kind| Watch::new(kind, Some(place));
         Self {
             vram_total_mib: identity.vram_total_mib,
             identity,
@@ -59,15 +65,8 @@ impl GpuSoFar {
             xids: Vec::new(),
             xid_count: 0,
             lost: None,
-            watches: [
-                watch(AlertKind::VramNearlyFull),
-                watch(AlertKind::Hot),
-                watch(AlertKind::PowerNearLimit),
-                watch(AlertKind::LowOccupancy),
-            ],
-            errors: watch(AlertKind::Xid),
+            watches: WATCHED.map(|kind| Watch::new(kind, Some(place))),
             unanswered: 0,
-            silence: watch(AlertKind::Lost),
         }
     }
 
@@ -77,7 +76,8 @@ impl GpuSoFar {
             GpuSample::Read(_) => 0,
             GpuSample::Lost(_) => self.unanswered + 1,
         };
-        self.silence.see(moment, Some(self.unanswered as f64));
+        let [.., silence] = &mut self.watches;
+        silence.see(moment, Some(self.unanswered as f64));
         self.count_errors(moment, sample.xids());
         match sample {
             GpuSample::Read(reading) => {
@@ -102,7 +102,8 @@ impl GpuSoFar {
         });
         lost.samples += 1;
         lost.is_back = false;
-        for watch in &mut self.watches {
+        let [by_readings @ .., _, _] = &mut self.watches;
+        for watch in by_readings {
             watch.see(moment, None);
         }
     }
@@ -120,11 +121,9 @@ impl GpuSoFar {
         self.vram_total_mib = reading.vram_total_mib.or(self.vram_total_mib);
         self.tallies.add(reading);
         self.hold_back(moment, reading.throttle);
-        for process in reading.processes.iter().flatten() {
-            self.see_process(moment.at_seconds, process);
-        }
-        if reading.processes.is_some() {
-            self.processes.get_or_insert_with(Vec::new);
+        if let Some(processes) = &reading.processes {
+            self.processes.get_or_insert_default();
+            processes.iter().for_each(|process| self.see_process(process));
         }
         let power_w = self.power.add(moment, reading);
         self.watch(moment, reading, busy_percent, power_w);
@@ -141,7 +140,7 @@ impl GpuSoFar {
         let limit = self.identity.power_limit_w.or(self.identity.power_default_limit_w);
         let occupancy = reading.activity.and_then(|activity| activity.occupancy_percent);
         let works = busy_percent.is_some_and(|percent| percent >= WORKING_FROM_PERCENT);
-        let [vram, hot, power, occupied] = &mut self.watches;
+        let [vram, hot, power, occupied, ..] = &mut self.watches;
         vram.see(moment, part(reading.vram_used_mib, self.vram_total_mib));
         hot.see(moment, reading.temperature_c);
         // The counter moves in steps, which resemble peaks between close samples.
@@ -153,8 +152,9 @@ impl GpuSoFar {
     }
 
     fn count_errors(&mut self, moment: Moment, xids: &[u64]) {
+        let [.., errors, _] = &mut self.watches;
         for xid in xids {
-            self.errors.error(moment.at_seconds, *xid);
+            errors.error(moment.at_seconds, *xid);
             self.xid_count += 1;
             if self.xids.len() < MOST_LISTED {
                 self.xids.push(XidEvent { at_seconds: moment.at_seconds, xid: *xid });
@@ -175,8 +175,8 @@ impl GpuSoFar {
         }
     }
 
-    fn see_process(&mut self, at_seconds: f64, process: &GpuProcess) {
-        let list = self.processes.get_or_insert_with(Vec::new);
+    fn see_process(&mut self, process: &GpuProcess) {
+        let list = self.processes.get_or_insert_default();
         let known = list.iter_mut().find(|seen| {
             let same_name = seen.name == process.name;
             seen.pid == process.pid && (same_name || seen.name.is_none() || process.name.is_none())
@@ -185,30 +185,21 @@ impl GpuSoFar {
             if seen.name.is_none() {
                 seen.name.clone_from(&process.name);
             }
-            seen.vram_peak_mib = seen.vram_peak_mib.max(process.vram_mib);
+            seen.vram_mib = seen.vram_mib.max(process.vram_mib);
             seen.is_of_command |= process.is_of_command;
-            seen.last_seconds = at_seconds;
             return;
         }
-        let seen = ProcessSeen {
-            pid: process.pid,
-            name: process.name.clone(),
-            vram_peak_mib: process.vram_mib,
-            is_of_command: process.is_of_command,
-            first_seconds: at_seconds,
-            last_seconds: at_seconds,
-        };
         if list.len() < MOST_LISTED {
-            list.push(seen);
+            list.push(process.clone());
             return;
         }
         self.has_more_processes = true;
         // The command's own processes stay, then those that hold most.
-        let weight = |listed: &ProcessSeen| (listed.is_of_command, listed.vram_peak_mib);
+        let weight = |listed: &GpuProcess| (listed.is_of_command, listed.vram_mib);
         if let Some(least) = list.iter_mut().min_by_key(|listed| weight(listed))
-            && weight(least) < weight(&seen)
+            && weight(least) < weight(process)
         {
-            *least = seen;
+            least.clone_from(process);
         }
     }
 
@@ -234,7 +225,7 @@ impl GpuSoFar {
 
     /// Mean time that a multiprocessor worked; absent where it is not counted.
     pub(super) fn sm_mean(&self) -> Option<f64> {
-        Some(self.tallies.activity().sm_percent?.mean)
+        self.tallies.sm_percent.mean()
     }
 
     /// Mean utilization; absent where it is not available.
@@ -258,12 +249,8 @@ impl GpuSoFar {
         part(self.vram.max(), self.vram_total_mib)
     }
 
-    fn all_watches(&self) -> impl Iterator<Item = &Watch> {
-        self.watches.iter().chain([&self.errors, &self.silence])
-    }
-
     pub(super) fn alerts(&self) -> impl Iterator<Item = Alert> {
-        self.all_watches().filter_map(Watch::alert)
+        self.watches.iter().filter_map(Watch::alert)
     }
 
     /// The row of the profile of a run that took so long.
@@ -277,26 +264,17 @@ impl GpuSoFar {
         let utilization = self.has_utilization().then(|| finest.figures()).flatten();
         let mut processes = self.processes.clone();
         if let Some(list) = &mut processes {
-            list.sort_by_key(|seen| (std::cmp::Reverse(seen.vram_peak_mib), seen.pid));
+            list.sort_by_key(|seen| (std::cmp::Reverse(seen.vram_mib), seen.pid));
         }
-        let tallies = &self.tallies;
         GpuProfile {
             identity: self.identity.clone(),
             utilization,
             utilization_basis: utilization.map(|_| basis),
             is_used: self.is_used(),
-            memory_utilization_percent: tallies.memory_utilization.range(),
             vram_used_mib: self.vram.figures(),
             vram_total_mib: self.vram_total_mib,
             power: self.power.figures(&self.identity, elapsed_seconds),
-            temperature_c: tallies.temperature.range(),
-            sm_clock_mhz: tallies.sm_clock.range(),
-            memory_clock_mhz: tallies.memory_clock.range(),
-            pcie_sent_bytes_per_second: tallies.pcie_sent.range(),
-            pcie_received_bytes_per_second: tallies.pcie_received.range(),
-            encoder_percent: tallies.encoder.range(),
-            decoder_percent: tallies.decoder.range(),
-            activity: tallies.activity(),
+            ranges: self.tallies.ranges(),
             throttle: self.throttle.as_ref().map(|times| throttle(times)),
             processes,
             has_more_processes: self.has_more_processes,
@@ -311,8 +289,8 @@ impl GpuSoFar {
     pub(super) fn size_bytes(&self) -> usize {
         let fine = self.fine.as_ref().map_or(0, Sketch::size_bytes);
         let sketches = self.samples.size_bytes() + self.vram.size_bytes() + fine;
-        let watches: usize = self.all_watches().map(Watch::size_bytes).sum();
-        let listed = self.processes.as_ref().map_or(0, Vec::len) * size_of::<ProcessSeen>()
+        let watches: usize = self.watches.iter().map(Watch::size_bytes).sum();
+        let listed = self.processes.as_ref().map_or(0, Vec::len) * size_of::<GpuProcess>()
             + self.xids.len() * size_of::<XidEvent>();
         size_of::<Self>() + sketches + watches + listed
     }

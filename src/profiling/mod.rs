@@ -32,14 +32,16 @@ pub use alerts::{Alert, AlertKind};
 pub use bottleneck::{Bottleneck, Sign, Tier};
 pub use busy::BusyGpus;
 pub use diagnosis::Diagnosis;
+pub use host::HostProfile;
 pub use join::{NamedProfile, join_profiles};
 pub use pace::{Cadence, Hole, Pace, Pacer};
 pub use periods::{OutsideSamples, PeriodPoints, Periods};
 pub use phases::{Phase, PhaseKind};
 pub use profile::{
-    ActivityFigures, GpuProfile, HostProfile, LostGpu, PowerBasis, PowerFigures, ProcessSeen,
-    RunProfile, ThrottleTime, UtilizationBasis, XidEvent,
+    GpuProfile, LostGpu, PowerBasis, PowerFigures, RunProfile, ThrottleTime, UtilizationBasis,
+    XidEvent,
 };
 pub use profiled::{Profiled, Reducer};
 pub use profiler::{GpuStatus, Profiler, RunStatus};
+pub use tallies::GpuRanges;
 pub use verdict::shortfall;

@@ -62,8 +62,7 @@ impl Pacer {
 
     pub fn sampled(&mut self, at: SignedDuration, wall: Timestamp) {
         let delay = at.saturating_sub(self.due()).max(SignedDuration::ZERO);
-        let passed = at.as_nanos() / self.interval.as_nanos().max(1);
-        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+        let passed = self.passed(at);
         self.pace.taken += 1;
         self.missed(passed);
         self.pace.late += u64::from(delay.saturating_mul(LATE_SHARE) > self.interval);
@@ -79,10 +78,15 @@ impl Pacer {
 
     /// The run ended: what was due before its last interval was missed.
     pub fn ended(&mut self, at: SignedDuration) {
-        let passed = at.as_nanos() / self.interval.as_nanos().max(1);
-        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+        let passed = self.passed(at);
         self.missed(passed);
         self.next = self.next.max(passed);
+    }
+
+    /// The last sample that was due by then.
+    fn passed(&self, at: SignedDuration) -> u64 {
+        let passed = at.as_nanos() / self.interval.as_nanos().max(1);
+        u64::try_from(passed).unwrap_or(u64::MAX)
     }
 
     /// Samples before that one were due and not taken. A file may tell any times.

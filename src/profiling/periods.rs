@@ -5,15 +5,26 @@ use crate::domain::{GpuIdentity, GpuReading, GpuSample, Metric, RunFacts, Statis
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
+/// The value of a sample, and the largest that was seen since the last one.
+type ValueAndPeak = Option<(f64, f64)>;
+
 /// The metrics that a sample has.
-const METRICS: [Metric; 6] = [
-    Metric::GpuUtilization,
-    Metric::GpuMemoryUsed,
-    Metric::GpuMemoryTotal,
-    Metric::GpuPowerDraw,
-    Metric::GpuTemperature,
-    Metric::GpuEncoderSessions,
+const METRICS: [(Metric, fn(&GpuReading) -> ValueAndPeak); 6] = [
+    (Metric::GpuUtilization, utilization),
+    (Metric::GpuMemoryUsed, |reading| alone(reading.vram_used_mib)),
+    (Metric::GpuMemoryTotal, |reading| alone(reading.vram_total_mib)),
+    (Metric::GpuPowerDraw, |reading| alone(reading.power_w)),
+    (Metric::GpuTemperature, |reading| alone(reading.temperature_c)),
+    // An encoder at work has at least one session; how many is not known.
+    (Metric::GpuEncoderSessions, |reading| {
+        alone(reading.encoder_percent.map(|percent| if percent > 0.0 { 1.0 } else { 0.0 }))
+    }),
 ];
+
+/// A value of which nothing is known between two samples.
+fn alone(value: Option<f64>) -> ValueAndPeak {
+    value.filter(|value| value.is_finite() && *value >= 0.0).map(|value| (value, value))
+}
 
 /// What was read in one period.
 #[derive(Debug, Clone, Copy)]
@@ -93,11 +104,11 @@ impl Periods {
             let (Some((gpu, is_divided)), Some(reading)) = (*row, sample.reading()) else {
                 continue;
             };
-            for metric in METRICS {
+            for (metric, value) in METRICS {
                 if is_divided && metric == Metric::GpuUtilization {
                     continue;
                 }
-                let Some((average, largest)) = value(reading, metric) else { continue };
+                let Some((average, largest)) = value(reading) else { continue };
                 let bins = self.bins.entry((gpu, metric)).or_default();
                 let bin = bins.entry(period).or_insert(Bin { sum: 0.0, readings: 0, largest });
                 bin.sum += average;
@@ -134,23 +145,6 @@ impl Periods {
     }
 }
 
-/// The value of a sample, and the largest that was seen since the last one.
-fn value(reading: &GpuReading, metric: Metric) -> Option<(f64, f64)> {
-    let one = match metric {
-        Metric::GpuUtilization => return utilization(reading),
-        Metric::GpuMemoryUsed => reading.vram_used_mib,
-        Metric::GpuMemoryTotal => reading.vram_total_mib,
-        Metric::GpuPowerDraw => reading.power_w,
-        Metric::GpuTemperature => reading.temperature_c,
-        // An encoder at work has at least one session; how many is not known.
-        Metric::GpuEncoderSessions => {
-            reading.encoder_percent.map(|percent| if percent > 0.0 { 1.0 } else { 0.0 })
-        }
-        _ => None,
-    };
-    one.filter(|value| value.is_finite() && *value >= 0.0).map(|value| (value, value))
-}
-
 /// Utilization of each whole GPU of a sample; absent of one that did not report it, or is divided.
 pub(super) fn whole_utilization(
     gpus: &[GpuIdentity],
@@ -164,7 +158,7 @@ pub(super) fn whole_utilization(
 
 /// Utilization as it was read, else from what the driver recorded, which also
 /// knows the peaks between two samples. A percentage that cannot be is left out.
-fn utilization(reading: &GpuReading) -> Option<(f64, f64)> {
+fn utilization(reading: &GpuReading) -> ValueAndPeak {
     let is_valid = |percent: &f64| (0.0..=100.0).contains(percent);
     let read = reading.utilization_percent.filter(is_valid);
     let (mut sum, mut count, mut largest) = (0.0, 0_u32, read);

@@ -1,8 +1,10 @@
 //! What a whole run says.
 
-use super::{Alert, Diagnosis, Pace, Phase};
-use crate::domain::{GpuIdentity, RunEnd, RunFacts, ThrottleReasons, Verdict, named_enum};
-use crate::usage::{Figures, Range};
+use super::{Alert, Diagnosis, GpuRanges, HostProfile, Pace, Phase};
+use crate::domain::{
+    GpuIdentity, GpuProcess, RunEnd, RunFacts, ThrottleReasons, Verdict, named_enum,
+};
+use crate::usage::Figures;
 
 named_enum! {
     /// Who took the readings behind the utilization of a GPU.
@@ -40,24 +42,6 @@ pub struct PowerFigures {
     pub mean_percent: Option<f64>,
 }
 
-/// Counters of the multiprocessors over the run, in percent; absent where the
-/// driver has none.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ActivityFigures {
-    /// Time that the graphics or compute engine was busy.
-    pub graphics_percent: Option<Range>,
-    /// Time that a multiprocessor had at least one warp.
-    pub sm_percent: Option<Range>,
-    /// Resident warps, of those that fit.
-    pub occupancy_percent: Option<Range>,
-    /// Time that the tensor pipe was busy.
-    pub tensor_percent: Option<Range>,
-    /// Time that the memory moved data.
-    pub dram_percent: Option<Range>,
-    pub nvlink_sent_bytes_per_second: Option<Range>,
-    pub nvlink_received_bytes_per_second: Option<Range>,
-}
-
 /// Time for which clocks were held back for a reason.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThrottleTime {
@@ -65,22 +49,6 @@ pub struct ThrottleTime {
     pub reason: ThrottleReasons,
     /// For how long, as far as samples tell.
     pub seconds: f64,
-}
-
-/// A process that was seen on a GPU.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProcessSeen {
-    pub pid: u32,
-    /// Name of its program; absent when it could not be read.
-    pub name: Option<String>,
-    /// Most memory that it held; absent where the driver does not tell.
-    pub vram_peak_mib: Option<u64>,
-    /// Whether it belongs to the command that ran under the sampler.
-    pub is_of_command: bool,
-    /// When it was first seen, in seconds of the run.
-    pub first_seconds: f64,
-    /// When it was last seen, in seconds of the run.
-    pub last_seconds: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,32 +83,19 @@ pub struct GpuProfile {
     /// Whether a kernel ever ran: p99 of at least 1%. Absent where it was not measured;
     /// for MIG instances from the counters of their multiprocessors.
     pub is_used: Option<bool>,
-    /// Share of time that memory was read or written.
-    pub memory_utilization_percent: Option<Range>,
     /// Memory in use; `max` is the peak.
     pub vram_used_mib: Option<Figures>,
     /// Memory of the card or slice.
     pub vram_total_mib: Option<f64>,
     pub power: Option<PowerFigures>,
-    pub temperature_c: Option<Range>,
-    /// Clock of the multiprocessors.
-    pub sm_clock_mhz: Option<Range>,
-    pub memory_clock_mhz: Option<Range>,
-    pub pcie_sent_bytes_per_second: Option<Range>,
-    /// Received over PCIe.
-    pub pcie_received_bytes_per_second: Option<Range>,
-    /// Share of time that the video encoder worked.
-    pub encoder_percent: Option<Range>,
-    /// Share of time that the video decoder worked.
-    pub decoder_percent: Option<Range>,
-    /// Counters of the multiprocessors.
-    pub activity: ActivityFigures,
+    /// Metrics of which mean and range are enough.
+    pub ranges: GpuRanges,
     /// Reasons that held clocks back, in order of their bits; absent where the
     /// driver does not tell, empty when there were none.
     pub throttle: Option<Vec<ThrottleTime>>,
-    /// Processes in order of peak memory, then of id; absent where the driver
-    /// does not tell.
-    pub processes: Option<Vec<ProcessSeen>>,
+    /// Processes, each with the most memory that it held, in order of that, then of id; absent
+    /// where the driver does not tell.
+    pub processes: Option<Vec<GpuProcess>>,
     /// Whether there were more processes than are listed.
     pub has_more_processes: bool,
     /// The first XID errors in order of time.
@@ -164,32 +119,6 @@ impl GpuProfile {
     pub fn is_whole(&self) -> bool {
         self.identity.mig.is_none()
     }
-}
-
-/// The host over the run. Absent is what it did not report.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct HostProfile {
-    /// Logical CPUs.
-    pub cores: Option<u32>,
-    /// Mean over all CPUs of the time that they worked.
-    pub cpu_percent: Option<Figures>,
-    /// The busiest CPU of each sample.
-    pub busiest_core_percent: Option<Figures>,
-    /// Time that a CPU waited for a disk.
-    pub io_wait_percent: Option<Range>,
-    /// Time that some task waited for a CPU.
-    pub cpu_pressure_percent: Option<Range>,
-    /// Time that some task waited for a disk.
-    pub io_pressure_percent: Option<Range>,
-    /// Time that some task waited for memory.
-    pub memory_pressure_percent: Option<Range>,
-    /// Memory in use; `max` is the peak.
-    pub memory_used_mib: Option<Figures>,
-    pub memory_total_mib: Option<f64>,
-    pub network_received_bytes_per_second: Option<Range>,
-    pub network_sent_bytes_per_second: Option<Range>,
-    pub disk_read_bytes_per_second: Option<Range>,
-    pub disk_written_bytes_per_second: Option<Range>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -125,13 +125,17 @@ impl Profiler {
         Moment { at_seconds, covered_seconds }
     }
 
+    /// The GPUs that are not slices of others.
+    fn whole(&self) -> impl Iterator<Item = &GpuSoFar> {
+        self.gpus.iter().filter(|gpu| gpu.identity.mig.is_none())
+    }
+
     /// Mean over all GPUs, unused ones included; `None` unless at least half of
     /// them reported.
     fn mean_over_gpus(&self, samples: &[SampleFigures]) -> Option<f64> {
-        let whole = || self.gpus.iter().filter(|gpu| gpu.identity.mig.is_none());
         let reported = self.gpus.iter().zip(samples).filter(|(gpu, _)| gpu.has_utilization());
         let reported: Vec<f64> = reported.filter_map(|(_, sample)| sample.busy_percent).collect();
-        let enough = reported.len() * 2 >= whole().count();
+        let enough = reported.len() * 2 >= self.whole().count();
         crate::usage::mean(&reported).filter(|_| enough)
     }
 
@@ -197,14 +201,13 @@ impl Profiler {
 
     /// Why no sample counts.
     fn why_unmeasured(&self) -> &'static str {
-        let whole = || self.gpus.iter().filter(|gpu| gpu.identity.mig.is_none());
         if self.gpus.is_empty() {
             "no GPU was found"
         } else if self.samples == 0 {
             "no sample was taken"
-        } else if whole().any(|gpu| !gpu.has_utilization()) {
+        } else if self.whole().any(|gpu| !gpu.has_utilization()) {
             "utilization of GPUs in MIG mode is not available; this does not mean idle"
-        } else if whole().any(|gpu| gpu.samples() > 0) {
+        } else if self.whole().any(|gpu| gpu.samples() > 0) {
             "fewer than half of the GPUs reported utilization at any time"
         } else {
             "GPU utilization was not read"

@@ -110,7 +110,7 @@ fn a_gpu_in_mig_mode_is_not_idle_and_its_slices_stand_apart() {
     assert!(run.verdict.reason.contains("MIG"), "{}", run.verdict.reason);
     assert_eq!((run.utilization, run.gpus_used(), run.gpu_count()), (None, None, 1));
     assert!(run.gpus.iter().all(|gpu| gpu.utilization.is_none()));
-    assert_eq!(run.gpus[1].activity.graphics_percent.expect("counted").mean, 88.0);
+    assert_eq!(run.gpus[1].ranges.graphics_percent.expect("counted").mean, 88.0);
     let used: Vec<Option<bool>> = run.gpus.iter().map(|gpu| gpu.is_used).collect();
     assert_eq!(used, [None, Some(true), Some(false)]);
     assert_eq!(run.gpus[2].diagnosis.bottleneck, Bottleneck::Parked);
@@ -183,9 +183,8 @@ fn processes_errors_and_throttling_are_kept_with_their_times() {
     let seen = row.processes.clone().expect("the driver reported");
     assert_eq!(seen.len(), 2);
     assert_eq!((seen[0].pid, seen[0].name.as_deref()), (7, Some("python")));
-    assert_eq!((seen[0].vram_peak_mib, seen[0].is_of_command), (Some(900), true));
-    assert_eq!((seen[0].first_seconds, seen[0].last_seconds), (1.0, 9.0));
-    assert_eq!((seen[1].vram_peak_mib, seen[1].first_seconds), (None, 2.0));
+    assert_eq!((seen[0].vram_mib, seen[0].is_of_command), (Some(900), true));
+    assert_eq!(seen[1].vram_mib, None);
     assert!(!row.has_more_processes);
     let xids: Vec<(f64, u64)> =
         row.xids.iter().map(|event| (event.at_seconds, event.xid)).collect();
@@ -221,8 +220,7 @@ fn many_processes_leave_those_that_hold_most_and_the_commands_own() {
 fn unsupported_is_absent_and_never_zero() {
     let run = run_of([50.0; 10]);
     let row = &run.gpus[0];
-    assert_eq!((row.power, row.temperature_c, row.encoder_percent), (None, None, None));
-    assert_eq!(row.activity, super::super::ActivityFigures::default());
+    assert_eq!((row.power, row.ranges), (None, super::super::GpuRanges::default()));
     assert_eq!(run.host, super::super::HostProfile::default());
     assert_eq!(run.energy_j(), None);
 }

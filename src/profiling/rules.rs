@@ -2,7 +2,7 @@
 //! with the sources of their thresholds; a test compares the two.
 
 use super::bottleneck::{Bottleneck, Sign, Tier};
-use super::signals::Signals;
+use super::signals::{Figure, Signals};
 use crate::domain::{Comparator, Confidence, Policy};
 
 /// Share of readings below 1% from which nothing runs: the same as a p99 below
@@ -73,12 +73,6 @@ pub(super) struct Clue {
     pub(super) sign: Option<Sign>,
 }
 
-impl Clue {
-    fn in_unit(self, unit: &'static str) -> Self {
-        Self { sign: self.sign.map(|sign| Sign { unit, ..sign }), ..self }
-    }
-}
-
 /// Clues of which one is enough.
 pub(super) type Term = Vec<Clue>;
 
@@ -98,10 +92,8 @@ impl Rule {
     }
 }
 
-type Figure = (&'static str, Option<f64>);
-
-fn clue((figure, observed): Figure, comparator: Comparator, threshold: f64) -> Clue {
-    let sign = observed.map(|observed| Sign { figure, observed, comparator, threshold, unit: "%" });
+fn clue((figure, unit, observed): Figure, comparator: Comparator, threshold: f64) -> Clue {
+    let sign = observed.map(|observed| Sign { figure, observed, comparator, threshold, unit });
     Clue { figure, sign }
 }
 
@@ -119,92 +111,73 @@ fn rule(bottleneck: Bottleneck, terms: impl IntoIterator<Item = Clue>) -> Rule {
 
 /// The rules for a tier, in the order in which they are tried.
 pub(super) fn rules(tier: Tier, signals: &Signals, policy: &Policy) -> Vec<Rule> {
-    let mut rules = Vec::from(at_rest(signals, policy));
+    let held = policy.idle_held_vram_percent;
+    let rests = || at_least(signals.idle_share(), IDLE_SHARE);
+    let mut rules = vec![
+        rule(Bottleneck::Idle, [rests(), below(signals.vram_peak(), held)]),
+        rule(Bottleneck::Parked, [rests(), at_least(signals.vram_peak(), held)]),
+    ];
     rules.extend(match tier {
         Tier::Counters => with_counters(signals),
         Tier::Nvml => with_nvml(signals, policy),
         Tier::UtilizationOnly => with_utilization(signals),
     });
-    let busy = ("GPU utilization", signals.busy);
-    let mut healthy = vec![at_least(busy, policy.underutilized_below_percent)];
+    let mut healthy = vec![at_least(signals.busy(), policy.underutilized_below_percent)];
     if tier == Tier::Counters {
-        healthy.push(at_least(("SM activity", signals.sm), SM_EFFECTIVE));
+        healthy.push(at_least(signals.sm(), SM_EFFECTIVE));
     }
     rules.push(rule(Bottleneck::Healthy, healthy));
     rules
 }
 
-fn at_rest(signals: &Signals, policy: &Policy) -> [Rule; 2] {
-    let held = policy.idle_held_vram_percent;
-    let rests = || at_least(("readings below 1%", signals.idle_share), IDLE_SHARE);
-    let vram = ("peak of memory in use", signals.vram_peak);
-    [
-        rule(Bottleneck::Idle, [rests(), below(vram, held)]),
-        rule(Bottleneck::Parked, [rests(), at_least(vram, held)]),
-    ]
-}
-
 fn with_counters(signals: &Signals) -> Vec<Rule> {
-    let sm = ("SM activity", signals.sm);
-    let tensor = ("tensor activity", signals.tensor);
-    let dram = ("memory activity", signals.dram);
+    let (sm, tensor, dram) = (signals.sm(), signals.tensor(), signals.dram());
+    let compute =
+        [at_least(sm, SM_BUSY), at_least(tensor, TENSOR_BUSY), below(dram, DRAM_FREE_BELOW)];
+    let launch = [
+        at_least(signals.busy(), LAUNCH_BUSY),
+        below(sm, LAUNCH_SM_BELOW),
+        below(signals.occupancy(), LAUNCH_OCCUPANCY_BELOW),
+        below(dram, LAUNCH_DRAM_BELOW),
+    ];
     vec![
-        rule(
-            Bottleneck::Compute,
-            [at_least(sm, SM_BUSY), at_least(tensor, TENSOR_BUSY), below(dram, DRAM_FREE_BELOW)],
-        ),
+        rule(Bottleneck::Compute, compute),
         rule(Bottleneck::MemoryBandwidth, [at_least(dram, DRAM_BUSY), below(tensor, TENSOR_BUSY)]),
-        rule(Bottleneck::Pcie, [below(sm, PCIE_SM_BELOW), full_link(signals)]),
+        rule(Bottleneck::Pcie, [below(sm, PCIE_SM_BELOW), at_least(signals.pcie(), PCIE_BUSY)]),
         alternating(signals),
-        rule(
-            Bottleneck::Launch,
-            [
-                at_least(("GPU utilization", signals.busy), LAUNCH_BUSY),
-                below(sm, LAUNCH_SM_BELOW),
-                below(("SM occupancy", signals.occupancy), LAUNCH_OCCUPANCY_BELOW),
-                below(dram, LAUNCH_DRAM_BELOW),
-            ],
-        ),
+        rule(Bottleneck::Launch, launch),
         slowed(signals),
     ]
 }
 
 fn with_nvml(signals: &Signals, policy: &Policy) -> Vec<Rule> {
-    let busy = ("GPU utilization", signals.busy);
-    let power = power(signals);
-    let memory = ("memory utilization", signals.memory_utilization);
+    let (busy, power, memory) = (signals.busy(), power(signals), signals.memory_utilization());
+    let bandwidth = [
+        at_least(busy, FULL),
+        at_least(memory, MEMORY_BUSY),
+        at_least(power, MEMORY_POWER_FROM),
+        below(power, POWER_BUSY),
+    ];
+    let link =
+        [below(busy, policy.underutilized_below_percent), at_least(signals.pcie(), PCIE_BUSY)];
+    let launch = [
+        at_least(busy, LAUNCH_BUSY),
+        below(power, LAUNCH_POWER_BELOW),
+        below(memory, LAUNCH_MEMORY_BELOW),
+    ];
     vec![
         by_power(signals),
-        rule(
-            Bottleneck::MemoryBandwidth,
-            [
-                at_least(busy, FULL),
-                at_least(memory, MEMORY_BUSY),
-                at_least(power, MEMORY_POWER_FROM),
-                below(power, POWER_BUSY),
-            ],
-        ),
-        rule(
-            Bottleneck::Pcie,
-            [below(busy, policy.underutilized_below_percent), full_link(signals)],
-        ),
+        rule(Bottleneck::MemoryBandwidth, bandwidth),
+        rule(Bottleneck::Pcie, link),
         alternating(signals),
         slowed(signals),
-        rule(
-            Bottleneck::Launch,
-            [
-                at_least(busy, LAUNCH_BUSY),
-                below(power, LAUNCH_POWER_BELOW),
-                below(memory, LAUNCH_MEMORY_BELOW),
-            ],
-        ),
+        rule(Bottleneck::Launch, launch),
     ]
 }
 
 fn with_utilization(signals: &Signals) -> Vec<Rule> {
-    let busy = ("GPU utilization", signals.busy);
+    let (busy, memory) = (signals.busy(), signals.memory_utilization());
     let mut launch = vec![at_least(busy, LAUNCH_BUSY), below(power(signals), LAUNCH_POWER_BELOW)];
-    let memory = ("memory utilization", signals.memory_utilization);
     // The rule does without it; where it was read it may speak against it.
     if signals.memory_utilization.is_some() {
         launch.push(below(memory, LAUNCH_MEMORY_BELOW));
@@ -218,37 +191,28 @@ fn with_utilization(signals: &Signals) -> Vec<Rule> {
     ]
 }
 
-fn full_link(signals: &Signals) -> Clue {
-    at_least(("PCIe link in use", signals.pcie), PCIE_BUSY)
-}
-
 /// Power as a share of the limit; where there is none, by the name of what is
 /// missing.
 fn power(signals: &Signals) -> Figure {
-    let name = if signals.lacks_power_limit { "power limit" } else { "power" };
-    (name, signals.power)
+    let (name, unit, observed) = signals.power();
+    (if signals.lacks_power_limit { "power limit" } else { name }, unit, observed)
 }
 
 /// Works all the time and draws what arithmetic draws.
 fn by_power(signals: &Signals) -> Rule {
-    rule(Bottleneck::Compute, [at_least(("GPU utilization", signals.busy), FULL)]).with_any([
+    rule(Bottleneck::Compute, [at_least(signals.busy(), FULL)]).with_any([
         at_least(power(signals), POWER_BUSY),
-        at_least(("samples at the power limit", signals.power_capped), POWER_CAPPED),
+        at_least(signals.power_capped(), POWER_CAPPED),
     ])
 }
 
 /// The clues of a GPU that works in turns.
 fn turns(signals: &Signals) -> [Clue; 4] {
     [
-        at_least(("readings below 10%", signals.low_share), ALTERNATION_SHARE),
-        at_least(("readings above 70%", signals.high_share), ALTERNATION_SHARE),
-        at_least(("rises from low to high", signals.rises), ALTERNATION_RISES).in_unit("times"),
-        clue(
-            ("time between rises", signals.rise_period_seconds),
-            Comparator::AtMost,
-            ALTERNATION_SECONDS,
-        )
-        .in_unit("s"),
+        at_least(signals.low_share(), ALTERNATION_SHARE),
+        at_least(signals.high_share(), ALTERNATION_SHARE),
+        at_least(signals.rises(), ALTERNATION_RISES),
+        clue(signals.rise_period_seconds(), Comparator::AtMost, ALTERNATION_SECONDS),
     ]
 }
 
@@ -259,23 +223,23 @@ pub(super) fn alternates(signals: &Signals) -> bool {
 
 /// Works in turns, and the host is busy.
 fn alternating(signals: &Signals) -> Rule {
-    let waits = below(("GPU utilization", signals.busy), WAITS_BELOW);
+    let waits = below(signals.busy(), WAITS_BELOW);
     rule(Bottleneck::Input, [waits].into_iter().chain(turns(signals))).with_any([
-        at_least(("host CPU", signals.host_cpu), HOST_CPU_BUSY),
-        at_least(("busiest CPU core", signals.busiest_core), CORE_BUSY),
-        at_least(("I/O wait", signals.io_wait), IO_BUSY),
-        at_least(("I/O pressure", signals.io_pressure), IO_BUSY),
+        at_least(signals.host_cpu(), HOST_CPU_BUSY),
+        at_least(signals.busiest_core(), CORE_BUSY),
+        at_least(signals.io_wait(), IO_BUSY),
+        at_least(signals.io_pressure(), IO_BUSY),
     ])
 }
 
 /// Works a part of the time without visible turns, which may be finer than the
 /// readings, and the host is busy.
 fn slowed(signals: &Signals) -> Rule {
-    let busy = ("GPU utilization", signals.busy);
+    let busy = signals.busy();
     let works = [at_least(busy, STARVED_FROM), below(busy, WAITS_BELOW)];
     let slowed = rule(Bottleneck::Input, works).with_any([
-        at_least(("host CPU", signals.host_cpu), HOST_CPU_HIGH),
-        at_least(("busiest CPU core", signals.busiest_core), CORE_BUSY),
+        at_least(signals.host_cpu(), HOST_CPU_HIGH),
+        at_least(signals.busiest_core(), CORE_BUSY),
     ]);
     Rule { confidence: Some(Confidence::Heuristic), ..slowed }
 }

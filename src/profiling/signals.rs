@@ -4,39 +4,88 @@ use super::phases::PhaseKind;
 use super::windows::{GpuWindow, HostWindow, Window, Windows};
 use crate::domain::GpuIdentity;
 
-/// Signals of one GPU or MIG instance, in percent unless the name says else.
-/// Absent is what was not read, or less often than a diagnosis needs.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Signals {
-    /// Samples that reported how busy it was, over the whole run.
-    pub(super) readings: u32,
+/// A signal as a rule judges it: its name and its unit, and what was observed.
+pub(super) type Figure = (&'static str, &'static str, Option<f64>);
+
+/// What signals are made from.
+struct Sums<'a> {
+    identity: &'a GpuIdentity,
+    vram_peak: Option<f64>,
+    /// The whole run.
+    whole: GpuWindow,
+    /// The steady phase of so many seconds.
+    gpu: GpuWindow,
+    host: HostWindow,
+    seconds: f64,
+}
+
+impl Sums<'_> {
+    fn rises(&self) -> Option<f64> {
+        (self.gpu.swings.readings > 0).then(|| f64::from(self.gpu.swings.rises))
+    }
+
+    fn power_limit(&self) -> Option<f64> {
+        self.identity.power_default_limit_w.or(self.identity.power_limit_w)
+    }
+}
+
+/// Signals, each with its name in words, its unit, and how it is made.
+macro_rules! signals {
+    (|$sums:ident| $($(#[$doc:meta])* $signal:ident: $name:literal, $unit:literal, $value:expr;)*) => {
+        /// Signals of one GPU or MIG instance, in percent unless the name says else.
+        /// Absent is what was not read, or less often than a diagnosis needs.
+        #[derive(Debug, Clone, Copy, Default, PartialEq)]
+        pub(super) struct Signals {
+            /// Samples that reported how busy it was, over the whole run.
+            pub(super) readings: u32,
+            /// Whether power was read and no limit to compare it with.
+            pub(super) lacks_power_limit: bool,
+            $($(#[$doc])* pub(super) $signal: Option<f64>,)*
+        }
+
+        impl Signals {
+            fn made_from($sums: &Sums<'_>) -> Self {
+                Self {
+                    readings: $sums.whole.busy.count,
+                    lacks_power_limit: $sums.gpu.power_w.of_enough().is_some()
+                        && $sums.power_limit().is_none(),
+                    $($signal: $value,)*
+                }
+            }
+
+            $(pub(super) fn $signal(&self) -> Figure {
+                ($name, $unit, self.$signal)
+            })*
+        }
+    };
+}
+signals! {
+    |sums|
     /// Readings below 1%, over the whole run.
-    pub(super) idle_share: Option<f64>,
+    idle_share: "readings below 1%", "%", sums.whole.swings.share_percent(sums.whole.swings.idle);
     /// Peak of memory over the whole run.
-    pub(super) vram_peak: Option<f64>,
+    vram_peak: "peak of memory in use", "%", sums.vram_peak;
     /// Time that it worked.
-    pub(super) busy: Option<f64>,
-    pub(super) low_share: Option<f64>,
-    pub(super) high_share: Option<f64>,
+    busy: "GPU utilization", "%", sums.gpu.busy.value();
+    low_share: "readings below 10%", "%", sums.gpu.swings.share_percent(sums.gpu.swings.low);
+    high_share: "readings above 70%", "%", sums.gpu.swings.share_percent(sums.gpu.swings.high);
     /// How often readings went from low to high.
-    pub(super) rises: Option<f64>,
+    rises: "rises from low to high", "times", sums.rises();
     /// Seconds from one rise to the next, on average.
-    pub(super) rise_period_seconds: Option<f64>,
-    pub(super) memory_utilization: Option<f64>,
+    rise_period_seconds: "time between rises", "s", sums.rises().filter(|rises| *rises > 0.0).map(|rises| sums.seconds / rises);
+    memory_utilization: "memory utilization", "%", sums.gpu.memory_utilization.of_enough();
     /// Power as a share of the limit.
-    pub(super) power: Option<f64>,
-    /// Whether power was read and no limit to compare it with.
-    pub(super) lacks_power_limit: bool,
-    pub(super) power_capped: Option<f64>,
-    pub(super) sm: Option<f64>,
-    pub(super) occupancy: Option<f64>,
-    pub(super) tensor: Option<f64>,
-    pub(super) dram: Option<f64>,
-    pub(super) pcie: Option<f64>,
-    pub(super) host_cpu: Option<f64>,
-    pub(super) busiest_core: Option<f64>,
-    pub(super) io_wait: Option<f64>,
-    pub(super) io_pressure: Option<f64>,
+    power: "power", "%", part(sums.gpu.power_w.of_enough(), sums.power_limit());
+    power_capped: "samples at the power limit", "%", sums.gpu.power_capped.of_enough();
+    sm: "SM activity", "%", sums.gpu.sm.of_enough();
+    occupancy: "SM occupancy", "%", sums.gpu.occupancy.of_enough();
+    tensor: "tensor activity", "%", sums.gpu.tensor.of_enough();
+    dram: "memory activity", "%", sums.gpu.dram.of_enough();
+    pcie: "PCIe link in use", "%", part(sums.gpu.pcie_bytes_per_second.of_enough(), sums.identity.pcie_max_bytes_per_second);
+    host_cpu: "host CPU", "%", sums.host.cpu.of_enough();
+    busiest_core: "busiest CPU core", "%", sums.host.busiest_core.of_enough();
+    io_wait: "I/O wait", "%", sums.host.io_wait.of_enough();
+    io_pressure: "I/O pressure", "%", sums.host.io_pressure.of_enough();
 }
 
 impl Signals {
@@ -60,31 +109,7 @@ impl Signals {
             host.merge(&window.host);
         }
         let seconds = steady.len() as f64 * windows.length_seconds;
-        let rises = (gpu.swings.readings > 0).then(|| f64::from(gpu.swings.rises));
-        let power_limit = identity.power_default_limit_w.or(identity.power_limit_w);
-        Self {
-            readings: whole.busy.count,
-            idle_share: whole.swings.share_percent(whole.swings.idle),
-            vram_peak,
-            busy: gpu.busy.value(),
-            low_share: gpu.swings.share_percent(gpu.swings.low),
-            high_share: gpu.swings.share_percent(gpu.swings.high),
-            rises,
-            rise_period_seconds: rises.filter(|rises| *rises > 0.0).map(|rises| seconds / rises),
-            memory_utilization: gpu.memory_utilization.of_enough(),
-            power: part(gpu.power_w.of_enough(), power_limit),
-            lacks_power_limit: gpu.power_w.of_enough().is_some() && power_limit.is_none(),
-            power_capped: gpu.power_capped.of_enough(),
-            sm: gpu.sm.of_enough(),
-            occupancy: gpu.occupancy.of_enough(),
-            tensor: gpu.tensor.of_enough(),
-            dram: gpu.dram.of_enough(),
-            pcie: part(gpu.pcie_bytes_per_second.of_enough(), identity.pcie_max_bytes_per_second),
-            host_cpu: host.cpu.of_enough(),
-            busiest_core: host.busiest_core.of_enough(),
-            io_wait: host.io_wait.of_enough(),
-            io_pressure: host.io_pressure.of_enough(),
-        }
+        Self::made_from(&Sums { identity, vram_peak, whole, gpu, host, seconds })
     }
 }
 

@@ -87,64 +87,54 @@ impl Swings {
     }
 }
 
-/// Sums of one GPU or MIG instance over a window.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct GpuWindow {
-    pub(super) busy: Mean,
-    pub(super) swings: Swings,
-    pub(super) memory_utilization: Mean,
-    pub(super) vram_mib: Mean,
-    pub(super) power_w: Mean,
-    /// 100 where the power cap held the clocks, else 0.
-    pub(super) power_capped: Mean,
-    pub(super) sm: Mean,
-    pub(super) occupancy: Mean,
-    pub(super) tensor: Mean,
-    pub(super) dram: Mean,
-    /// The busier direction.
-    pub(super) pcie_bytes_per_second: Mean,
-}
-
-impl GpuWindow {
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.swings.merge(&other.swings);
-        for (own, others) in [
-            (&mut self.busy, &other.busy),
-            (&mut self.memory_utilization, &other.memory_utilization),
-            (&mut self.vram_mib, &other.vram_mib),
-            (&mut self.power_w, &other.power_w),
-            (&mut self.power_capped, &other.power_capped),
-            (&mut self.sm, &other.sm),
-            (&mut self.occupancy, &other.occupancy),
-            (&mut self.tensor, &other.tensor),
-            (&mut self.dram, &other.dram),
-            (&mut self.pcie_bytes_per_second, &other.pcie_bytes_per_second),
-        ] {
-            own.merge(others);
+/// Means over a window by their names, each with what a reading adds to it, and what is summed up
+/// beside them.
+macro_rules! sums {
+    ($($(#[$doc:meta])* $window:ident($($of:ident: $given:ty),*) $(with $beside:ident: $type:ty)? {
+        $($(#[$about:meta])* $mean:ident = $value:expr;)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq)]
+        pub(super) struct $window {
+            $(pub(super) $beside: $type,)?
+            $($(#[$about])* pub(super) $mean: Mean,)*
         }
+
+        impl $window {
+            pub(super) fn merge(&mut self, other: &Self) {
+                $(self.$beside.merge(&other.$beside);)?
+                $(self.$mean.merge(&other.$mean);)*
+            }
+
+            fn add(&mut self, $($of: $given),*) {
+                $(self.$mean.add($value);)*
+            }
+        }
+    )*};
+}
+sums! {
+    /// Sums of one GPU or MIG instance over a window.
+    GpuWindow(reading: &GpuReading, activity: &Activity, sample: &SampleFigures) with swings: Swings {
+        busy = sample.busy_percent;
+        memory_utilization = reading.memory_utilization_percent;
+        vram_mib = reading.vram_used_mib;
+        power_w = sample.power_w;
+        /// 100 where the power cap held the clocks, else 0.
+        power_capped = reading.throttle.map(|reasons| if reasons.has(ThrottleReasons::SW_POWER_CAP) { 100.0 } else { 0.0 });
+        sm = activity.sm_percent;
+        occupancy = activity.occupancy_percent;
+        tensor = activity.tensor_percent;
+        dram = activity.dram_percent;
+        /// The busier direction.
+        pcie_bytes_per_second = busier_direction(reading, activity);
     }
 
-    fn add(&mut self, reading: &GpuReading, sample: &SampleFigures, was_low: &mut bool) {
-        let activity = reading.activity.unwrap_or_default();
-        self.busy.add(sample.busy_percent);
-        let by_sample = sample.busy_percent.filter(|_| reading.fine.is_empty());
-        let fine = reading.fine.iter().map(|sample| sample.utilization_percent);
-        for percent in by_sample.into_iter().chain(fine) {
-            self.swings.add(percent, was_low);
-        }
-        self.memory_utilization.add(reading.memory_utilization_percent);
-        self.vram_mib.add(reading.vram_used_mib);
-        self.power_w.add(sample.power_w);
-        self.power_capped.add(
-            reading.throttle.map(|reasons| {
-                if reasons.has(ThrottleReasons::SW_POWER_CAP) { 100.0 } else { 0.0 }
-            }),
-        );
-        self.sm.add(activity.sm_percent);
-        self.occupancy.add(activity.occupancy_percent);
-        self.tensor.add(activity.tensor_percent);
-        self.dram.add(activity.dram_percent);
-        self.pcie_bytes_per_second.add(busier_direction(reading, &activity));
+    /// Sums of the host over a window.
+    HostWindow(reading: &HostReading) {
+        cpu = reading.cpu_percent;
+        busiest_core = reading.busiest_core_percent;
+        io_wait = reading.io_wait_percent;
+        io_pressure = reading.io_pressure_percent;
     }
 }
 
@@ -184,31 +174,6 @@ pub(super) fn busy(identity: &GpuIdentity, reading: &GpuReading) -> Option<f64> 
         fine.add(Some(sample.utilization_percent));
     }
     fine.value().or(reading.utilization_percent).or_else(counted)
-}
-
-/// Sums of the host over a window.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct HostWindow {
-    pub(super) cpu: Mean,
-    pub(super) busiest_core: Mean,
-    pub(super) io_wait: Mean,
-    pub(super) io_pressure: Mean,
-}
-
-impl HostWindow {
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.cpu.merge(&other.cpu);
-        self.busiest_core.merge(&other.busiest_core);
-        self.io_wait.merge(&other.io_wait);
-        self.io_pressure.merge(&other.io_pressure);
-    }
-
-    fn add(&mut self, reading: &HostReading) {
-        self.cpu.add(reading.cpu_percent);
-        self.busiest_core.add(reading.busiest_core_percent);
-        self.io_wait.add(reading.io_wait_percent);
-        self.io_pressure.add(reading.io_pressure_percent);
-    }
 }
 
 /// One window: a multiple of the common length. Windows without a sample are not
@@ -263,8 +228,12 @@ impl Windows {
         window.host.add(&sample.host);
         let rows = window.gpus.iter_mut().zip(&mut self.was_low);
         for ((own, was_low), (gpu, sample)) in rows.zip(sample.gpus.iter().zip(samples)) {
-            if let Some(reading) = gpu.reading() {
-                own.add(reading, sample, was_low);
+            let Some(reading) = gpu.reading() else { continue };
+            own.add(reading, &reading.activity.unwrap_or_default(), sample);
+            let by_sample = sample.busy_percent.filter(|_| reading.fine.is_empty());
+            let fine = reading.fine.iter().map(|sample| sample.utilization_percent);
+            for percent in by_sample.into_iter().chain(fine) {
+                own.swings.add(percent, was_low);
             }
         }
         while self.list.len() > MOST_WINDOWS {

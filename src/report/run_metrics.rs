@@ -84,7 +84,7 @@ pub fn profile_openmetrics(report: &ProfileReport) -> String {
         "gpucost_gpu_memory_size_bytes" "Memory of the card or slice." bytes_of_mib(gpu.vram_total_mib);
         "gpucost_run_gpu_power_mean_watts" "Mean power draw of the run." figure(gpu.power.map(|power| power.mean_w));
         "gpucost_run_gpu_energy_joules" "Energy drawn in the time that was covered." figure(gpu.power.and_then(|power| power.energy_j));
-        "gpucost_run_gpu_temperature_max_celsius" "Highest temperature of the run." figure(gpu.temperature_c.map(|range| range.max));
+        "gpucost_run_gpu_temperature_max_celsius" "Highest temperature of the run." figure(gpu.ranges.temperature_c.map(|range| range.max));
         "gpucost_run_gpu_xid_errors" "XID errors of the run." number(gpu.xid_count);
     }
     page.finish()

@@ -175,7 +175,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         needs_fp64: false,
         encodes: gpus
             .iter()
-            .any(|gpu| gpu.encoder_percent.is_some_and(|encoder| encoder.max > 0.0)),
+            .any(|gpu| gpu.ranges.encoder_percent.is_some_and(|encoder| encoder.max > 0.0)),
         gpus_linked: Some(used.len() > 1),
         may_share_gpus: false,
         vram_peak_mib,

@@ -6,13 +6,13 @@ use super::words::{
 };
 use crate::analysis::{Candidate, Mfu, RunCost, UnitWork};
 use crate::domain::{
-    Classification, Comparator, Confidence, HourlyRate, Money, PriceQuote, SpotAction,
+    Classification, Comparator, Confidence, GpuProcess, HourlyRate, Money, PriceQuote, SpotAction,
     SpotInterruption, Verdict,
 };
 use crate::planners::model::Dtype;
 use crate::profiling::{
-    ActivityFigures, Alert, AlertKind, Bottleneck, Diagnosis, GpuProfile, HostProfile, LostGpu,
-    Phase, PhaseKind, PowerBasis, ProcessSeen, Sign, ThrottleTime, Tier, XidEvent,
+    Alert, AlertKind, Bottleneck, Diagnosis, GpuProfile, GpuRanges, HostProfile, LostGpu, Phase,
+    PhaseKind, PowerBasis, Sign, ThrottleTime, Tier, XidEvent,
 };
 use crate::report::doc::{Value, columns, elapsed_words};
 use crate::report::live::bytes_per_second;
@@ -201,17 +201,17 @@ columns! {
         opt measured[1] "power.mean_pct_of_limit", "% of limit", Wide, row.power.and_then(|power| power.mean_percent), "";
         opt measured[6] "power.energy_kwh", "kWh", Wide, row.power.and_then(|power| Some(power.energy_j? / JOULES_PER_KWH)), "";
         word[PowerBasis::NAMES] "power.basis", "", Data, row.power.map(|power| power.basis.name()), "";
-        opt measured[0] "hottest", "max °C", Screen, row.temperature_c.map(|range| range.max), "";
+        opt measured[0] "hottest", "max °C", Screen, row.ranges.temperature_c.map(|range| range.max), "";
         text "limited_by", "diagnosis", Screen, limited_by(row), "";
-        opt record[range] "memory_utilization_pct", "", Wide, row.memory_utilization_percent, "";
-        opt record[range] "temperature_c", "", Wide, row.temperature_c, "";
-        opt record[range] "sm_clock_mhz", "", Wide, row.sm_clock_mhz, "";
-        opt record[range] "memory_clock_mhz", "", Wide, row.memory_clock_mhz, "";
-        opt record[range] "pcie_sent_bytes_per_second", "", Wide, row.pcie_sent_bytes_per_second, "";
-        opt record[range] "pcie_received_bytes_per_second", "", Wide, row.pcie_received_bytes_per_second, "";
-        opt record[range] "encoder_pct", "", Wide, row.encoder_percent, "";
-        opt record[range] "decoder_pct", "", Wide, row.decoder_percent, "";
-        record[activity] "activity", "", Data, row.activity, "";
+        opt record[range] "memory_utilization_pct", "", Wide, row.ranges.memory_utilization_percent, "";
+        opt record[range] "temperature_c", "", Wide, row.ranges.temperature_c, "";
+        opt record[range] "sm_clock_mhz", "", Wide, row.ranges.sm_clock_mhz, "";
+        opt record[range] "memory_clock_mhz", "", Wide, row.ranges.memory_clock_mhz, "";
+        opt record[range] "pcie_sent_bytes_per_second", "", Wide, row.ranges.pcie_sent_bytes_per_second, "";
+        opt record[range] "pcie_received_bytes_per_second", "", Wide, row.ranges.pcie_received_bytes_per_second, "";
+        opt record[range] "encoder_pct", "", Wide, row.ranges.encoder_percent, "";
+        opt record[range] "decoder_pct", "", Wide, row.ranges.decoder_percent, "";
+        record[activity] "activity", "", Data, row.ranges, "";
         opt rows[throttle] "throttle", "", Data, row.throttle.as_deref(), "";
         opt rows[process] "processes", "", Data, row.processes.as_deref(), "";
         flag "has_more_processes", "", Data, row.has_more_processes, "";
@@ -220,7 +220,7 @@ columns! {
         opt record[lost] "lost", "", Data, row.lost.as_ref(), "When it no longer answered; null otherwise.";
     }
 
-    fn activity(row: ActivityFigures) {
+    fn activity(row: GpuRanges) {
         opt record[range] "graphics_pct", "", Data, row.graphics_percent, "";
         opt record[range] "sm_pct", "", Data, row.sm_percent, "";
         opt record[range] "occupancy_pct", "", Data, row.occupancy_percent, "";
@@ -235,10 +235,10 @@ columns! {
         seconds "seconds", "", Data, row.seconds, "";
     }
 
-    fn process<'a>(row: &'a ProcessSeen) {
+    fn process<'a>(row: &'a GpuProcess) {
         count "pid", "", Data, row.pid, "";
         opt text "name", "", Data, row.name.clone(), "";
-        opt count "vram_peak_mib", "", Data, row.vram_peak_mib, "";
+        opt count "vram_peak_mib", "", Data, row.vram_mib, "";
         flag "is_of_command", "", Data, row.is_of_command, "";
     }
 
@@ -257,20 +257,20 @@ columns! {
     /// Counters of the multiprocessors, where the driver has any.
     pub(super) fn counters<'a>(row: &'a GpuProfile) {
         text "gpu", "GPU", Screen, label(&row.identity), "";
-        opt percent "engine", "engine", Screen, row.activity.graphics_percent.map(|range| range.mean), "";
-        opt percent "sm", "SM", Screen, row.activity.sm_percent.map(|range| range.mean), "";
-        opt percent "occupancy", "occupancy", Screen, row.activity.occupancy_percent.map(|range| range.mean), "";
-        opt percent "tensor", "tensor", Screen, row.activity.tensor_percent.map(|range| range.mean), "";
-        opt percent "dram", "DRAM", Screen, row.activity.dram_percent.map(|range| range.mean), "";
-        opt text "pcie_sent", "PCIe out", Screen, row.pcie_sent_bytes_per_second.map(|range| bytes_per_second(range.mean)), "";
-        opt text "pcie_received", "PCIe in", Screen, row.pcie_received_bytes_per_second.map(|range| bytes_per_second(range.mean)), "";
+        opt percent "engine", "engine", Screen, row.ranges.graphics_percent.map(|range| range.mean), "";
+        opt percent "sm", "SM", Screen, row.ranges.sm_percent.map(|range| range.mean), "";
+        opt percent "occupancy", "occupancy", Screen, row.ranges.occupancy_percent.map(|range| range.mean), "";
+        opt percent "tensor", "tensor", Screen, row.ranges.tensor_percent.map(|range| range.mean), "";
+        opt percent "dram", "DRAM", Screen, row.ranges.dram_percent.map(|range| range.mean), "";
+        opt text "pcie_sent", "PCIe out", Screen, row.ranges.pcie_sent_bytes_per_second.map(|range| bytes_per_second(range.mean)), "";
+        opt text "pcie_received", "PCIe in", Screen, row.ranges.pcie_received_bytes_per_second.map(|range| bytes_per_second(range.mean)), "";
     }
 
-    pub(super) fn processes<'a>(row: (&'a GpuProfile, &'a ProcessSeen)) {
+    pub(super) fn processes<'a>(row: (&'a GpuProfile, &'a GpuProcess)) {
         text "gpu", "GPU", Screen, label(&row.0.identity), "";
         text "pid", "pid", Screen, row.1.pid.to_string(), "";
         opt text "name", "name", Screen, row.1.name.clone(), "";
-        opt measured[1] "vram", "VRAM GiB", Screen, row.1.vram_peak_mib.map(|mib| gib(mib as f64)), "";
+        opt measured[1] "vram", "VRAM GiB", Screen, row.1.vram_mib.map(|mib| gib(mib as f64)), "";
         flag "is_of_command", "from command", Screen, row.1.is_of_command, "";
     }
 

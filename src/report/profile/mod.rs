@@ -25,7 +25,7 @@ pub fn profile_doc(report: &ProfileReport) -> Doc {
     let mut run = Table::of("run", "RUN", ("figure", "figures"), fact(), facts(report));
     run.notes = profile.diagnosis.advice.iter().map(|advice| format!("try: {advice}")).collect();
     let work = report.work.as_ref().map(|work| unit_table(&work.units));
-    let counted = profile.gpus.iter().filter(|gpu| gpu.activity.sm_percent.is_some());
+    let counted = profile.gpus.iter().filter(|gpu| gpu.ranges.sm_percent.is_some());
     let counters = Table::of("counters", "COUNTERS", ("GPU", "GPUs"), counters(), counted);
     let held = profile.gpus.iter().flat_map(|gpu| {
         let held = gpu.processes.iter().flatten();
