@@ -37,7 +37,7 @@ pub use samples::{
     open_samples,
 };
 pub(crate) use shared::bounded::read_written_text;
-pub(super) use shared::bounded::{AtMost, Bounded, ShortRows, read_json};
+pub(super) use shared::bounded::{AtMost, bounded, read_json, short_rows};
 pub use shared::csv_lines::RowsError;
 pub(super) use shared::invalid_json::at;
 pub use shared::invalid_json::{InvalidJson, InvalidValue};

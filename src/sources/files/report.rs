@@ -5,7 +5,7 @@ use crate::domain::{
     Currency, Kpi, KpiValue, Money, PastAudit, PastFinding, PastGap, PastMember, PastTotals,
     PastUnitCost, PastUnused, PastWorkload, TagFilter, Window, shown,
 };
-use crate::sources::files::shared::bounded::{Bounded, MOST_REPORT_BYTES};
+use crate::sources::files::shared::bounded::{MOST_REPORT_BYTES, bounded};
 use crate::sources::files::shared::plain_text::open;
 use crate::sources::files::shared::same_fields;
 use jiff::Timestamp;
@@ -90,7 +90,7 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
 pub(super) fn whole_text(path: &Path) -> Result<Vec<u8>, ReportError> {
     let mut text = Vec::new();
     open(path)
-        .and_then(|reader| Bounded::new(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
+        .and_then(|reader| bounded(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
         .map_err(|source| ReportError::Io { path: path.to_owned(), source })?;
     Ok(text)
 }

@@ -1,6 +1,6 @@
 //! The list of regions: where the price list of each is now.
 
-use crate::sources::files::Bounded;
+use crate::sources::files::bounded;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
@@ -27,7 +27,7 @@ struct Listed {
 /// # Errors
 /// Why it is not such a list.
 pub(super) fn read(text: impl Read) -> Result<RegionIndex, String> {
-    let text = BufReader::new(Bounded::new(text, MOST_BYTES));
+    let text = BufReader::new(bounded(text, MOST_BYTES));
     serde_json::from_reader(text).map_err(|error| error.to_string())
 }
 

@@ -7,7 +7,7 @@ use crate::domain::{
     PriceOption, PriceQuote,
 };
 use crate::sources::Quoted;
-use crate::sources::files::{Bounded, ShortRows};
+use crate::sources::files::{bounded, short_rows};
 use crate::sources::quoted::{commitment_term, observed};
 use csv::ByteRecord;
 use jiff::civil::Date;
@@ -85,7 +85,7 @@ impl PriceList<'_> {
     /// # Errors
     /// What is wrong with it, and in which row.
     pub(super) fn read(&self, text: impl Read) -> Result<Vec<Quoted>, String> {
-        let (text, row_end) = ShortRows::new(Bounded::new(text, MOST_BYTES));
+        let (text, row_end) = short_rows(bounded(text, MOST_BYTES));
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)

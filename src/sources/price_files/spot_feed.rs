@@ -2,7 +2,7 @@
 
 use crate::domain::{Currency, HourlyRate, OperatingSystem, PriceKey, PriceOption};
 use crate::sources::Quoted;
-use crate::sources::files::Bounded;
+use crate::sources::files::bounded;
 use crate::sources::quoted::observed;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -70,7 +70,7 @@ pub(super) fn read(
     types: &BTreeSet<String>,
     seen_on: Date,
 ) -> Result<BTreeMap<String, Vec<Quoted>>, String> {
-    let text = BufReader::new(Bounded::new(text, MOST_BYTES));
+    let text = BufReader::new(bounded(text, MOST_BYTES));
     let feed: Feed = serde_json::from_reader(text).map_err(|error| error.to_string())?;
     if feed.config.rate != "perhr" {
         return Err("its prices are not by the hour".to_owned());

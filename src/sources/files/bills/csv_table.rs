@@ -5,7 +5,7 @@ use super::fields::Read as Line;
 use super::fields::{Cell, Row};
 use super::form::{BillOptions, Reading};
 use crate::domain::BillForm;
-use crate::sources::files::shared::bounded::ShortRows;
+use crate::sources::files::shared::bounded::short_rows;
 use std::cell;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ pub(super) fn read(
     each: Each<'_>,
 ) -> Result<(BillForm, u64), Problem> {
     let ending = Ending::default();
-    let (text, row_end) = ShortRows::new(Watched(text, ending.clone()));
+    let (text, row_end) = short_rows(Watched(text, ending.clone()));
     let mut reader = csv::ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(text);
     let header = reader.headers().map_err(|error| problem(error, 0))?;
     let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();

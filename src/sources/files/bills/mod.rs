@@ -24,7 +24,7 @@ pub use error::BillError;
 pub use form::BillOptions;
 
 use crate::domain::{BillFile, BillFiles, BillForm, BillLine};
-use crate::sources::files::shared::bounded::Bounded;
+use crate::sources::files::shared::bounded::bounded;
 use crate::sources::files::shared::parquet_pages::MARK;
 use alike::{Lines, Seen};
 use error::Problem;
@@ -163,7 +163,7 @@ fn read_file(
     } else {
         Box::new(file)
     };
-    let mut text = BufReader::with_capacity(1 << 16, Bounded::new(text, MOST_TEXT_BYTES));
+    let mut text = BufReader::with_capacity(1 << 16, bounded(text, MOST_TEXT_BYTES));
     let is_marked = text.fill_buf()?.starts_with(TEXT_MARK);
     text.consume(if is_marked { TEXT_MARK.len() } else { 0 });
     csv_table::read(text, options, each)

@@ -8,7 +8,7 @@ use super::table_writer::TableWriter;
 use crate::domain::{
     DAY_SECONDS, Fnv, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic,
 };
-use crate::sources::files::shared::bounded::Bounded;
+use crate::sources::files::shared::bounded::bounded;
 use crate::sources::store::invalid;
 use crate::usage::{StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
 use jiff::civil::Date;
@@ -400,7 +400,7 @@ impl Manifest {
     /// When it cannot be read, or is not one of this format.
     pub(super) fn read(file: File) -> io::Result<Self> {
         let mut text = Vec::new();
-        Bounded::new(file, MOST_MANIFEST_BYTES).read_to_end(&mut text)?;
+        bounded(file, MOST_MANIFEST_BYTES).read_to_end(&mut text)?;
         let manifest: Self = serde_json::from_slice(&text)?;
         if manifest.format != FORMAT {
             return Err(invalid("it has another format"));

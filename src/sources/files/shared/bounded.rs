@@ -26,30 +26,34 @@ pub(in crate::sources::files) fn too_large(
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// A text that ends with an error where it is longer than it may be.
-#[derive(Debug)]
-pub(in crate::sources) struct Bounded<R> {
+/// A text whose bytes are checked as they are read.
+struct Checked<R, F> {
     inner: R,
-    most: u64,
-    read: u64,
+    check: F,
 }
 
-impl<R> Bounded<R> {
-    /// With at most so many bytes.
-    pub(in crate::sources) fn new(inner: R, most: u64) -> Self {
-        Self { inner, most, read: 0 }
-    }
-}
-
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read, F: FnMut(&[u8]) -> io::Result<()>> Read for Checked<R, F> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let bytes = self.inner.read(out)?;
-        self.read += bytes as u64;
-        if self.read > self.most {
-            return Err(too_large(format!("it is larger than {}", size(self.most))));
-        }
+        (self.check)(&out[..bytes])?;
         Ok(bytes)
     }
+}
+
+fn checked<R: Read>(inner: R, check: impl FnMut(&[u8]) -> io::Result<()>) -> impl Read {
+    Checked { inner, check }
+}
+
+/// A text of at most so many bytes, which ends with an error where it is longer.
+pub(in crate::sources) fn bounded<R: Read>(inner: R, most: u64) -> impl Read {
+    let mut read = 0;
+    checked(inner, move |bytes| {
+        read += bytes.len() as u64;
+        if read > most {
+            return Err(too_large(format!("it is larger than {}", size(most))));
+        }
+        Ok(())
+    })
 }
 
 fn size(bytes: u64) -> String {
@@ -63,7 +67,7 @@ fn size(bytes: u64) -> String {
 /// When it cannot be read, or is larger than any such file.
 pub(crate) fn read_written(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    Bounded::new(File::open(path)?, MOST_WRITTEN_BYTES).read_to_end(&mut bytes)?;
+    bounded(File::open(path)?, MOST_WRITTEN_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -81,8 +85,8 @@ const LONGEST_LIST: usize = 32 << 20;
 
 /// JSON on its way to the parser, without numbers, texts and plain lists of any
 /// length: a parser holds one of them whole. Checked a buffer at a time.
-struct JsonText<R> {
-    inner: R,
+#[derive(Default)]
+struct JsonText {
     most: usize,
     /// Bytes of the number or text that is being read.
     length: usize,
@@ -96,12 +100,11 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// JSON for a parser, with numbers and texts of at most so many bytes.
 pub(in crate::sources::files) fn json_text<R: Read>(inner: R, most: usize) -> impl Read {
-    let text =
-        JsonText { inner, most, length: 0, since_object: 0, in_text: false, is_escaped: false };
-    BufReader::with_capacity(BUFFER_BYTES, text)
+    let mut text = JsonText { most, ..JsonText::default() };
+    BufReader::with_capacity(BUFFER_BYTES, checked(inner, move |bytes| text.follow(bytes)))
 }
 
-impl<R: Read> JsonText<R> {
+impl JsonText {
     /// Follows some bytes.
     ///
     /// # Errors
@@ -144,14 +147,6 @@ impl<R: Read> JsonText<R> {
     }
 }
 
-impl<R: Read> Read for JsonText<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.inner.read(out)?;
-        self.follow(&out[..bytes])?;
-        Ok(bytes)
-    }
-}
-
 /// What a JSON document is wrong about, and where.
 #[derive(Debug)]
 pub(in crate::sources) struct JsonError {
@@ -187,12 +182,6 @@ pub(in crate::sources) fn read_json<'de, S: DeserializeSeed<'de>>(
 /// Bytes of a row. Those of real files have a few thousand.
 const MOST_ROW_BYTES: usize = 8 << 20;
 
-/// A text of which no row is longer than a row may be.
-pub(in crate::sources) struct ShortRows<R> {
-    inner: R,
-    since_row: RowEnd,
-}
-
 /// Where rows end, which only their reader knows.
 #[derive(Debug, Clone, Default)]
 pub(in crate::sources) struct RowEnd(Rc<Cell<usize>>);
@@ -204,27 +193,19 @@ impl RowEnd {
     }
 }
 
-impl<R> ShortRows<R> {
-    pub(in crate::sources) fn new(inner: R) -> (Self, RowEnd) {
-        let end = RowEnd::default();
-        let since_row = end.clone();
-        (Self { inner, since_row }, end)
-    }
-}
-
-impl<R: Read> Read for ShortRows<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.inner.read(out)?;
-        let since_row = self.since_row.0.get() + bytes;
-        self.since_row.0.set(since_row);
-        if since_row > MOST_ROW_BYTES {
-            return Err(too_large(format!(
-                "a row of it is longer than {} MiB",
-                MOST_ROW_BYTES >> 20
-            )));
+/// A text of which no row is longer than a row may be.
+pub(in crate::sources) fn short_rows<R: Read>(inner: R) -> (impl Read, RowEnd) {
+    let end = RowEnd::default();
+    let since_row = end.clone();
+    let text = checked(inner, move |bytes| {
+        since_row.0.set(since_row.0.get() + bytes.len());
+        if since_row.0.get() > MOST_ROW_BYTES {
+            let most = MOST_ROW_BYTES >> 20;
+            return Err(too_large(format!("a row of it is longer than {most} MiB")));
         }
-        Ok(bytes)
-    }
+        Ok(())
+    });
+    (text, end)
 }
 
 #[cfg(test)]
@@ -257,11 +238,11 @@ mod tests {
     fn an_input_without_an_end_ends() {
         let endless = std::io::repeat(b' ');
         let error =
-            Bounded::new(endless, 1 << 20).read_to_end(&mut Vec::new()).expect_err("it has no end");
+            bounded(endless, 1 << 20).read_to_end(&mut Vec::new()).expect_err("it has no end");
         assert_eq!(error.to_string(), "it is larger than 1 MiB");
         let mut whole = Vec::new();
         let exact: &[u8] = &[b'x'; 8];
-        assert_eq!(Bounded::new(exact, 8).read_to_end(&mut whole).ok(), Some(8));
+        assert_eq!(bounded(exact, 8).read_to_end(&mut whole).ok(), Some(8));
     }
 
     #[test]

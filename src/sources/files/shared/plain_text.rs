@@ -1,6 +1,6 @@
 //! The text of a document, however it is packed.
 
-use super::bounded::{Bounded, JsonError, MOST_BYTES, read_json};
+use super::bounded::{JsonError, MOST_BYTES, bounded, read_json};
 use crate::domain::{BegunWork, WORK, WorkUnit};
 use flate2::read::MultiGzDecoder;
 use serde::de::DeserializeSeed;
@@ -61,7 +61,7 @@ pub(in crate::sources::files) fn unpacked<'a>(
     } else {
         Box::new(reader)
     };
-    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, Bounded::new(text, MOST_BYTES))))
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, bounded(text, MOST_BYTES))))
 }
 
 /// Reads a JSON file, plain or gzip-compressed.

@@ -4,7 +4,7 @@
 use crate::domain::{Currency, Money, PastGap, PastTotals, RecordedRun, TagFilter};
 use crate::sources::files::history::layout::Named;
 use crate::sources::files::history::seal::{Seal, checksum};
-use crate::sources::files::shared::bounded::Bounded;
+use crate::sources::files::shared::bounded::bounded;
 use crate::sources::files::shared::same_fields;
 use crate::sources::store::invalid;
 use jiff::civil::Date;
@@ -94,7 +94,7 @@ impl RunFile {
     /// another run.
     pub(in crate::sources::files::history) fn read(file: File, id: &str) -> io::Result<Self> {
         let mut text = Vec::new();
-        Bounded::new(file, MOST_BYTES).read_to_end(&mut text)?;
+        bounded(file, MOST_BYTES).read_to_end(&mut text)?;
         check(&text)?;
         let wire: Wire = serde_json::from_slice(&text)?;
         if wire.format != FORMAT {
