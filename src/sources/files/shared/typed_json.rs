@@ -245,47 +245,28 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Typed<'_, S> {
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Typed<'_, A> {
-    type Error = Fault<A::Error>;
+macro_rules! accesses {
+    ($($access:ident { $($method:ident -> $value:ty;)+ })+) => {
+        $(impl<'de, A: $access<'de>> $access<'de> for Typed<'_, A> {
+            type Error = Fault<A::Error>;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Self::Error> {
-        self.inner
-            .next_element_seed(Typed::new(seed, self.lost))
-            .map_err(|error| self.lost.fault(error))
-    }
+            $(fn $method<S: DeserializeSeed<'de>>(
+                &mut self,
+                seed: S,
+            ) -> Result<$value, Self::Error> {
+                let read = self.inner.$method(Typed::new(seed, self.lost));
+                read.map_err(|error| self.lost.fault(error))
+            })+
 
-    fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint()
-    }
+            fn size_hint(&self) -> Option<usize> {
+                self.inner.size_hint()
+            }
+        })+
+    };
 }
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Typed<'_, A> {
-    type Error = Fault<A::Error>;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Self::Error> {
-        self.inner
-            .next_key_seed(Typed::new(seed, self.lost))
-            .map_err(|error| self.lost.fault(error))
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<S::Value, Self::Error> {
-        self.inner
-            .next_value_seed(Typed::new(seed, self.lost))
-            .map_err(|error| self.lost.fault(error))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint()
-    }
+accesses! {
+    SeqAccess { next_element_seed -> Option<S::Value>; }
+    MapAccess { next_key_seed -> Option<S::Value>; next_value_seed -> S::Value; }
 }
 
 /// A value as a text, or as a number.
