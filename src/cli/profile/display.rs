@@ -1,15 +1,16 @@
 //! What is shown while a run goes on: nothing, a line, or the whole screen.
 
+use super::args::ProfileArgs;
 use super::command_log::CommandLog;
 use super::endpoint::Endpoint;
 use super::guard::Note;
 use super::screen::{Screen, ScreenRequest, StatusLine};
-use crate::domain::{Classification, HourlyRate, Sample, safe};
+use crate::cli::{Failure, Io, Outcome, output};
+use crate::domain::{Classification, HourlyRate, RunFacts, Sample, safe};
 use crate::profiling::{Profiler, RunStatus};
 use crate::report::{LiveView, alert_line, live_openmetrics, status_line};
 use std::ffi::OsString;
 use std::io::Write;
-use std::time::Duration;
 
 /// A run so far, where the user wants to see it.
 pub(super) struct Display<'a> {
@@ -27,7 +28,7 @@ pub(super) struct Display<'a> {
 }
 
 /// Where a run so far is shown.
-pub(super) enum Place {
+enum Place {
     /// A command has the terminal, or there is none.
     Nowhere,
     /// One line that is written over.
@@ -37,13 +38,43 @@ pub(super) enum Place {
 }
 
 impl<'a> Display<'a> {
+    /// A command has the terminal to itself, unless the live view is wanted beside it. An
+    /// endpoint answers at once and after each sample.
+    ///
+    /// # Errors
+    /// When the terminal refuses the live view.
     pub(super) fn of(
-        view: LiveView,
-        place: Place,
-        stderr: &'a mut dyn Write,
-        is_quiet: bool,
-    ) -> Self {
-        Self { view, place, stderr, is_quiet, endpoint: None, command_log: None, said: Vec::new() }
+        args: &ProfileArgs,
+        facts: &RunFacts,
+        hourly_price: Option<HourlyRate>,
+        endpoint: Option<Endpoint>,
+        io: &'a mut Io<'_>,
+    ) -> Outcome<Self> {
+        let color = args.live && output::color(&args.out, io);
+        let (is_quiet, shows) = (args.out.quiet, io.stderr_is_terminal && args.command.is_empty());
+        let place = if args.live {
+            Place::Screen(Box::new(Screen::enter().map_err(Failure::unexpected)?))
+        } else if shows && !is_quiet {
+            Place::Line(StatusLine::default())
+        } else {
+            Place::Nowhere
+        };
+        let view = LiveView {
+            hourly_price,
+            duration_seconds: args.duration.map(|length| length.as_secs_f64()),
+            ..LiveView::new(facts, color)
+        };
+        let display = Self {
+            view,
+            place,
+            stderr: io.stderr,
+            is_quiet,
+            endpoint,
+            command_log: None,
+            said: Vec::new(),
+        };
+        display.publish();
+        Ok(display)
     }
 
     /// Shows a command, and the end of what it writes.
@@ -52,18 +83,6 @@ impl<'a> Display<'a> {
         self.view.command = Some(words.join(" "));
         self.view.output_file = Some(log.name());
         self.command_log = Some(log);
-    }
-
-    /// What the view cannot know from the samples.
-    pub(super) fn about(&mut self, hourly_price: Option<HourlyRate>, length: Option<Duration>) {
-        self.view.hourly_price = hourly_price;
-        self.view.duration_seconds = length.map(|length| length.as_secs_f64());
-    }
-
-    /// Answers at an endpoint too, at once and after each sample.
-    pub(super) fn publish_at(&mut self, endpoint: Option<Endpoint>) {
-        self.endpoint = endpoint;
-        self.publish();
     }
 
     fn publish(&self) {

@@ -23,7 +23,6 @@ use super::{Io, estate, output};
 use crate::config::SettingsFile;
 use crate::domain::{RunFacts, shown};
 use crate::profiling::{Pacer, Profiler};
-use crate::report::LiveView;
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{SampleFormat, SampleWriter, create_private, try_writing};
 use crate::sources::gpus::GpuSource;
@@ -32,11 +31,10 @@ use crate::sources::nvml::{NvmlError, NvmlSource, Record};
 use args::SummaryFormat;
 use clock::signed;
 use command_log::CommandLog;
-use display::{Display, Place};
+use display::Display;
 use endpoint::Endpoint;
 use guard::Guard;
 use sampling::{Ending, Processes, Sampler};
-use screen::{Screen, StatusLine};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -92,9 +90,7 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
         signals::listen(sender.clone(), !args.command.is_empty()).map_err(Failure::unexpected)?;
     let guard = Guard::of(&args.guard, &sender);
     let service = place::notices(io);
-    let mut display = display(args, &facts, io)?;
-    display.about(pricing.hourly(), args.duration);
-    display.publish_at(endpoint);
+    let mut display = Display::of(args, &facts, pricing.hourly(), endpoint, io)?;
     let command = args.command.first().map(|program| {
         let started = signals::start(&args.command, command_log.as_ref(), sender);
         started.map_err(|error| cannot_run(program, error))
@@ -125,7 +121,7 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
     let (ending, end) = sampler.run(clock, &events, args.duration, &mut display);
     sampler.show_notes(&mut display);
     let pace = sampler.pacer.pace();
-    gaps.extend(sampler.guard.iter().flat_map(Guard::gaps));
+    gaps.extend(sampler.guard.iter().flat_map(|guard| guard.seen().gaps()));
     let write_error = sampler.write_error.map(|error| error.to_string());
     let units_error = sampler.units_error.map(|error| error.to_string());
     let record_error = gpus.record_failure().map(str::to_owned);
@@ -277,18 +273,4 @@ fn facts(
         is_command: !args.command.is_empty(),
         gpus: gpus.identities().to_vec(),
     }
-}
-
-/// A command has the terminal to itself, unless the live view is wanted beside it.
-fn display<'a>(args: &ProfileArgs, facts: &RunFacts, io: &'a mut Io<'_>) -> Outcome<Display<'a>> {
-    let color = args.live && output::color(&args.out, io);
-    let shows = io.stderr_is_terminal && !args.out.quiet && args.command.is_empty();
-    let place = if args.live {
-        Place::Screen(Box::new(Screen::enter().map_err(Failure::unexpected)?))
-    } else if shows {
-        Place::Line(StatusLine::default())
-    } else {
-        Place::Nowhere
-    };
-    Ok(Display::of(LiveView::new(facts, color), place, io.stderr, args.out.quiet))
 }

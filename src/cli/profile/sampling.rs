@@ -113,7 +113,7 @@ impl Sampler<'_> {
                     (Some(ScreenRequest::Interrupt), Some(_)) => interrupt_all(),
                     (None, _) => {}
                 }
-                let deadline = self.guard.as_ref().and_then(Guard::deadline);
+                let deadline = self.guard.as_ref().and_then(|guard| guard.seen().deadline());
                 if deadline.is_some_and(|deadline| deadline <= clock.elapsed()) {
                     return (Ending::Deadline, self.end(clock, None));
                 }
@@ -150,8 +150,9 @@ impl Sampler<'_> {
 
     /// What the guard has to say.
     pub(super) fn show_notes(&self, display: &mut Display<'_>) {
-        for note in self.guard.iter().flat_map(Guard::notes) {
-            display.say(&note);
+        if let Some(guard) = &self.guard {
+            let notes = std::mem::take(&mut guard.seen().notes);
+            notes.iter().for_each(|note| display.say(note));
         }
     }
 
@@ -180,11 +181,10 @@ impl Sampler<'_> {
             self.units_error = Some(error);
             None
         });
-        let guard = self.guard.as_ref();
         let end = RunEnd {
             elapsed_seconds: elapsed.as_secs_f64(),
             exit_code,
-            spot: guard.map(Guard::finish),
+            spot: self.guard.as_ref().map(|guard| guard.seen().finish()),
             units: units.unwrap_or_default(),
         };
         if let Some(writer) = self.writer.take()

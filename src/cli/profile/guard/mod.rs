@@ -9,7 +9,7 @@ use super::args::GuardArgs;
 use super::clock::Event;
 use super::signals;
 use crate::cli::live::runtime;
-use crate::domain::{Gap, SpotNotice, SpotRun};
+use crate::domain::SpotNotice;
 use crate::sources::aws::SpotNotices;
 use jiff::Timestamp;
 use seen::Seen;
@@ -37,7 +37,8 @@ impl Guard {
         args.spot_guard.then(|| Self { seen: Arc::new(Mutex::new(seen)), events: events.clone() })
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    /// What it saw so far.
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,28 +96,6 @@ impl Guard {
             let _ = self.events.send(Event::Noted);
         }
         Some(())
-    }
-
-    /// When the run stops waiting for the command, on the clock of the run.
-    pub(super) fn deadline(&self) -> Option<Duration> {
-        self.seen().deadline()
-    }
-
-    /// What the user was not shown yet.
-    pub(super) fn notes(&self) -> Vec<Note> {
-        std::mem::take(&mut self.seen().notes)
-    }
-
-    /// What is known at the end of the run. From then on, no signal is sent.
-    pub(super) fn finish(&self) -> SpotRun {
-        let mut seen = self.seen();
-        seen.is_over = true;
-        seen.run()
-    }
-
-    /// What was not watched.
-    pub(super) fn gaps(&self) -> Vec<Gap> {
-        self.seen().gaps()
     }
 }
 

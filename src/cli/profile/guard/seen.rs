@@ -35,7 +35,7 @@ impl Note {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(in crate::cli::profile) struct Seen {
     /// Absent for the usual one, which does not end a command whose memory is kept.
     signal: Option<&'static str>,
     /// Time between the deadline and the interruption.
@@ -50,7 +50,7 @@ pub(super) struct Seen {
     pub(super) unwatched: Option<String>,
     interruption: Option<SpotInterruption>,
     /// What was not shown yet.
-    pub(super) notes: Vec<Note>,
+    pub(in crate::cli::profile) notes: Vec<Note>,
     /// Whether the run is over, after which no signal is sent.
     pub(super) is_over: bool,
 }
@@ -114,14 +114,19 @@ impl Seen {
     }
 
     /// When the run stops waiting for the command. A hibernated command continues later.
-    pub(super) fn deadline(&self) -> Option<Duration> {
+    pub(in crate::cli::profile) fn deadline(&self) -> Option<Duration> {
         let interruption = self.interruption.as_ref()?;
         let waits = interruption.notice.action != SpotAction::Hibernate;
         Duration::try_from_secs_f64(waits.then_some(interruption.deadline_seconds)?).ok()
     }
 
-    /// What is known at the end.
-    pub(super) fn run(&self) -> SpotRun {
+    /// What is known at the end of the run. From then on, no signal is sent.
+    pub(in crate::cli::profile) fn finish(&mut self) -> SpotRun {
+        self.is_over = true;
+        self.run()
+    }
+
+    fn run(&self) -> SpotRun {
         SpotRun {
             interruption: self.interruption.clone(),
             is_unread: self.unwatched.is_some() || self.queries == 0 || self.is_failing,
@@ -129,7 +134,7 @@ impl Seen {
     }
 
     /// What was not watched.
-    pub(super) fn gaps(&self) -> Vec<Gap> {
+    pub(in crate::cli::profile) fn gaps(&self) -> Vec<Gap> {
         let unwatched = self.unwatched.as_ref();
         let unwatched = unwatched.map(|reason| Cause::of(CauseKind::SpotNoticesNotAsked, [reason]));
         let unread = self.last_failure.as_ref().map(|reason| {
