@@ -3,27 +3,7 @@
 use crate::domain::{NEARLY_FULL_VRAM_PERCENT, named_enum};
 use std::collections::VecDeque;
 
-/// Mean over all GPUs below which they are underused, and for how long.
-pub(super) const UNDERUSED_BELOW_PERCENT: f64 = 40.0;
-/// Seconds for which the mean must have been that low.
-pub(super) const UNDERUSED_SECONDS: f64 = 30.0 * 60.0;
-/// Mean over all GPUs above which they are saturated.
-pub(super) const SATURATED_ABOVE_PERCENT: f64 = 95.0;
-/// Seconds for which the mean must have been that high.
-pub(super) const SATURATED_SECONDS: f64 = 60.0 * 60.0;
-/// Memory in use above which a GPU may run out.
-pub(super) const VRAM_ABOVE_PERCENT: f64 = NEARLY_FULL_VRAM_PERCENT;
-/// Seconds for which memory must have been that full at every sample.
-pub(super) const VRAM_SECONDS: f64 = 10.0 * 60.0;
-/// Temperature above which a GPU is hot, in degrees Celsius.
-pub(super) const HOT_ABOVE_C: f64 = 83.0;
-/// Power above which a GPU is close to its limit, percent of that in force.
-pub(super) const POWER_ABOVE_PERCENT: f64 = 90.0;
-/// Occupancy below which warps are few.
-pub(super) const OCCUPANCY_BELOW_PERCENT: f64 = 50.0;
-/// Seconds of work for which the mean must have been that low: one step of a
-/// training is not the training (own).
-pub(super) const OCCUPANCY_SECONDS: f64 = 10.0 * 60.0;
+const MINUTES: f64 = 60.0;
 /// Utilization from which a GPU counts as at work for the occupancy (own).
 pub(super) const WORKING_FROM_PERCENT: f64 = 50.0;
 /// Parts of a sliding mean: its span is off by one part at most.
@@ -52,15 +32,17 @@ named_enum! {
 }
 
 impl AlertKind {
-    /// The threshold, the unit of it and of values, and the seconds for which it must hold.
+    /// The threshold, the unit of it and of values, and the seconds for which it must hold: as a
+    /// mean over them, or at every sample.
     fn limits(self) -> (Option<f64>, &'static str, f64) {
         match self {
-            Self::Underused => (Some(UNDERUSED_BELOW_PERCENT), "%", UNDERUSED_SECONDS),
-            Self::Saturated => (Some(SATURATED_ABOVE_PERCENT), "%", SATURATED_SECONDS),
-            Self::VramNearlyFull => (Some(VRAM_ABOVE_PERCENT), "%", VRAM_SECONDS),
-            Self::Hot => (Some(HOT_ABOVE_C), "°C", 0.0),
-            Self::PowerNearLimit => (Some(POWER_ABOVE_PERCENT), "%", 0.0),
-            Self::LowOccupancy => (Some(OCCUPANCY_BELOW_PERCENT), "%", OCCUPANCY_SECONDS),
+            Self::Underused => (Some(40.0), "%", 30.0 * MINUTES),
+            Self::Saturated => (Some(95.0), "%", 60.0 * MINUTES),
+            Self::VramNearlyFull => (Some(NEARLY_FULL_VRAM_PERCENT), "%", 10.0 * MINUTES),
+            Self::Hot => (Some(83.0), "°C", 0.0),
+            Self::PowerNearLimit => (Some(90.0), "%", 0.0),
+            // One step of a training is not the training (own).
+            Self::LowOccupancy => (Some(50.0), "%", 10.0 * MINUTES),
             Self::Xid => (None, "", 0.0),
             Self::Lost => (Some(0.0), "samples", 0.0),
         }
@@ -169,22 +151,14 @@ pub(super) struct Watch {
     kind: AlertKind,
     gpu: Option<usize>,
     mean: SlidingMean,
-    held_seconds: f64,
-    /// Whether it held at the last sample.
-    held: bool,
+    /// For how long it has held; absent where it did not at the last sample.
+    held_seconds: Option<f64>,
     alert: Option<Alert>,
 }
 
 impl Watch {
     pub(super) fn new(kind: AlertKind, gpu: Option<usize>) -> Self {
-        Self {
-            kind,
-            gpu,
-            mean: SlidingMean::default(),
-            held_seconds: 0.0,
-            held: false,
-            alert: None,
-        }
+        Self { kind, gpu, mean: SlidingMean::default(), held_seconds: None, alert: None }
     }
 
     /// Evaluates a value; absent where it was not read, which ends nothing by
@@ -203,10 +177,9 @@ impl Watch {
             }
             _ => {
                 let holds = self.kind.is_crossed(value);
-                let went_on = holds && self.held;
-                self.held_seconds = if went_on { self.held_seconds + seconds } else { 0.0 };
-                self.held = holds;
-                (!holds || self.held_seconds >= self.kind.seconds() - 1e-6).then_some(value)
+                let held = holds.then(|| self.held_seconds.map_or(0.0, |held| held + seconds));
+                self.held_seconds = held;
+                held.is_none_or(|held| held >= self.kind.seconds() - 1e-6).then_some(value)
             }
         };
         if let Some(value) = averaged {
@@ -238,8 +211,7 @@ impl Watch {
     /// after it may be enough for an alert that needs no time.
     fn break_off(&mut self, at_seconds: f64, value: Option<f64>) {
         self.mean = SlidingMean::default();
-        self.held_seconds = 0.0;
-        self.held = value.is_some_and(|value| self.kind.is_crossed(value));
+        self.held_seconds = value.filter(|value| self.kind.is_crossed(*value)).map(|_| 0.0);
         match value {
             Some(value) if self.kind.seconds() <= 0.0 => self.judge(at_seconds, 0.0, value),
             // What began before is not known to have gone on.

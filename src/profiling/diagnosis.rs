@@ -2,7 +2,7 @@
 //! signal was not read says so; it never guesses.
 
 use super::bottleneck::{Bottleneck, Sign, Tier};
-use super::rules::{IO_BUSY, Rule, Term, rules};
+use super::rules::{IO_BUSY, Rule, rules};
 use super::signals::Signals;
 use super::windows::FEWEST_READINGS;
 use crate::domain::{Confidence, Policy};
@@ -94,9 +94,9 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
             continue;
         }
         match outcome(&rule) {
-            Outcome::Quiet => {}
-            Outcome::Missing(signals) => undecided.add(rule.bottleneck, signals),
-            Outcome::Fires(evidence) => {
+            None => {}
+            Some(Err(missing)) => undecided.add(rule.bottleneck, missing),
+            Some(Ok(evidence)) => {
                 let words: Vec<String> = evidence.iter().map(Sign::words).collect();
                 return Diagnosis {
                     bottleneck: rule.bottleneck,
@@ -151,36 +151,23 @@ fn pattern_free(busy: f64, signals: &Signals) -> String {
     format!("active {busy:.1}% of the time, but no pattern identifies the bottleneck")
 }
 
-/// What became of a rule.
-enum Outcome {
-    Quiet,
-    Fires(Vec<Sign>),
-    Missing(Vec<&'static str>),
-}
-
-/// A rule is quiet as soon as one of its terms does not hold, whatever else was
-/// not read.
-fn outcome(rule: &Rule) -> Outcome {
-    let mut evidence = Vec::new();
-    let mut missing = Vec::new();
+/// The evidence of a rule, or the signals that it lacks. `None` as soon as one of its terms, of
+/// whose signs one is enough, does not hold, whatever else was not read.
+fn outcome(rule: &Rule) -> Option<Result<Vec<Sign>, Vec<&'static str>>> {
+    let (mut evidence, mut missing) = (Vec::new(), Vec::new());
     for term in &rule.terms {
-        match holding(term) {
-            None => missing.extend(term.first().map(|clue| clue.figure)),
-            Some(signs) if signs.is_empty() => return Outcome::Quiet,
-            Some(signs) => evidence.extend(signs),
+        let read: Vec<Sign> = term.iter().filter_map(|clue| clue.sign).collect();
+        if read.is_empty() {
+            missing.extend(term.first().map(|clue| clue.figure));
+            continue;
+        }
+        let before = evidence.len();
+        evidence.extend(read.into_iter().filter(Sign::holds));
+        if evidence.len() == before {
+            return None;
         }
     }
-    if missing.is_empty() { Outcome::Fires(evidence) } else { Outcome::Missing(missing) }
-}
-
-/// The signs of a term that hold, one of which is enough; `None` when none of
-/// them was read.
-fn holding(term: &Term) -> Option<Vec<Sign>> {
-    let read: Vec<Sign> = term.iter().filter_map(|clue| clue.sign).collect();
-    if read.is_empty() {
-        return None;
-    }
-    Some(read.into_iter().filter(Sign::holds).collect())
+    Some(if missing.is_empty() { Ok(evidence) } else { Err(missing) })
 }
 
 /// What to try, the most promising first. MIG is named only for a card that is
