@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// What the loader or the driver said.
-#[derive(Debug, Error)]
-#[error("{0}")]
-pub struct Cause(pub String);
+type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, Error)]
 pub enum NvmlError {

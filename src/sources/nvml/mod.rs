@@ -7,7 +7,7 @@
 
 mod error;
 
-pub use error::{Cause, NvmlError};
+pub use error::NvmlError;
 
 #[cfg(not(all(target_os = "linux", feature = "nvml")))]
 mod absent;

@@ -23,7 +23,7 @@ fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
     let Some(gpu) = rows.first() else { return Vec::new() };
     let is_reported = |metric: &DriverMetric| {
         let mut rows = rows.iter();
-        rows.any(|row| row.probe.reported().contains(metric))
+        rows.any(|row| row.probe.reported.contains(metric))
     };
     let is_divided = gpu.identity.is_mig_enabled == Some(true);
     let GpuIdentity { name, index, .. } = &gpu.identity;

@@ -34,12 +34,12 @@ fn common(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
     let watts = |milliwatts: u32| f64::from(milliwatts) / MILLI;
     let generation = probe.ask(calls::PCIE_GENERATION, || device.max_pcie_link_gen());
     let lanes = probe.ask(calls::PCIE_LANES, || device.max_pcie_link_width());
-    let [total, ..] = memory(device, probe).map_or([None; 3], |bytes| bytes.map(Some));
+    let memory = memory(device, probe);
     GpuIdentity {
         index,
         uuid: probe.ask(calls::UUID, || device.uuid()),
         name: probe.ask(calls::NAME, || device.name()),
-        vram_total_mib: total.map(|bytes| bytes as f64 / MIB),
+        vram_total_mib: memory.map(|[total, ..]| total as f64 / MIB),
         power_limit_w: probe.ask(calls::POWER_LIMIT, || device.enforced_power_limit()).map(watts),
         power_default_limit_w: probe
             .ask(calls::POWER_DEFAULT_LIMIT, || device.power_management_limit_default())

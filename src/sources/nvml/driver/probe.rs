@@ -63,7 +63,7 @@ pub(super) struct Probe {
     /// Calls that are not made again.
     refused: BTreeMap<Call, Refusal>,
     /// Metrics that were told at least once.
-    reported: BTreeSet<DriverMetric>,
+    pub(super) reported: BTreeSet<DriverMetric>,
     /// Why the device is gone, since this sample.
     loss: Option<String>,
     /// Why a call of this sample failed without more being known.
@@ -153,11 +153,6 @@ impl Probe {
         if let Some(answers) = &mut self.answers {
             answers.insert(name, answer);
         }
-    }
-
-    /// Metrics that were told at least once.
-    pub(super) fn reported(&self) -> &BTreeSet<DriverMetric> {
-        &self.reported
     }
 
     /// Why a call is not made again, if it is not.

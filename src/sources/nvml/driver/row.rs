@@ -24,7 +24,7 @@ struct Absence {
 pub(super) struct Row {
     pub(super) identity: GpuIdentity,
     pub(super) probe: Probe,
-    device: Option<Device<'static>>,
+    pub(super) device: Option<Device<'static>>,
     /// The GPU that a MIG device is a part of.
     parent: Option<Device<'static>>,
     pub(super) meters: Meters,
@@ -87,11 +87,6 @@ impl Row {
             activity::find_out(scope, &mut self.probe);
         }
         self
-    }
-
-    /// The GPU itself, to search for its MIG instances.
-    pub(super) fn device(&self) -> Option<&Device<'static>> {
-        self.device.as_ref()
     }
 
     /// Without asking it: the whole driver does not answer.

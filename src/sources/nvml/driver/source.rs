@@ -1,6 +1,6 @@
 //! Opening NVML, and reading everything.
 
-use super::super::{Cause, NvmlError, Record};
+use super::super::{NvmlError, Record};
 use super::calls;
 use super::gaps::gaps;
 use super::probe::{reason_of, recorded_error};
@@ -136,7 +136,7 @@ fn find(nvml: &'static Nvml, count: u32, is_recorded: bool) -> Vec<Row> {
 }
 
 fn instances(gpu: &Row, is_recorded: bool) -> Vec<Row> {
-    let Some(device) = gpu.device() else { return Vec::new() };
+    let Some(device) = &gpu.device else { return Vec::new() };
     if gpu.identity.is_mig_enabled != Some(true) {
         return Vec::new();
     }
@@ -161,13 +161,13 @@ fn first_answers(rows: &mut [Row]) -> Vec<(u16, Option<u16>, Answers)> {
 fn failure_of(library: &Path, error: DriverError) -> NvmlError {
     match error {
         DriverError::LibloadingError(error) => {
-            NvmlError::NoLibrary { library: library.to_owned(), cause: Cause(innermost(&error)) }
+            NvmlError::NoLibrary { library: library.to_owned(), cause: innermost(&error).into() }
         }
         DriverError::DriverNotLoaded | DriverError::LibraryNotFound => NvmlError::NoDriver,
         DriverError::LibRmVersionMismatch => NvmlError::VersionMismatch,
         DriverError::NoPermission | DriverError::OperatingSystem => NvmlError::NoPermission,
         DriverError::NotFound => NvmlError::NoGpus,
-        error => NvmlError::Failed(Cause(error.to_string())),
+        error => NvmlError::Failed(error.to_string().into()),
     }
 }
 

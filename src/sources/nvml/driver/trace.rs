@@ -22,10 +22,10 @@ pub(super) type Answers = BTreeMap<&'static str, Value>;
 
 /// Writes a trace.
 pub(super) struct Recorder {
-    out: Option<Box<dyn Write + Send>>,
+    /// Or why the trace ends before the run does.
+    out: Result<Box<dyn Write + Send>, String>,
     /// What each device last answered; the driver's own answers come first.
     last: Vec<Answers>,
-    failure: Option<String>,
 }
 
 impl Recorder {
@@ -35,7 +35,7 @@ impl Recorder {
         system: Answers,
         devices: Vec<(u16, Option<u16>, Answers)>,
     ) -> Self {
-        let mut recorder = Self { out: Some(out), last: Vec::new(), failure: None };
+        let mut recorder = Self { out: Ok(out), last: Vec::new() };
         let rows: Vec<Value> = devices
             .iter()
             .map(|(gpu, mig, answers)| json!({ "gpu": gpu, "mig": mig, "answers": answers }))
@@ -47,7 +47,7 @@ impl Recorder {
     }
 
     pub(super) fn sample(&mut self, at: Duration, system: Answers, devices: Vec<Answers>) {
-        if self.out.is_none() {
+        if self.out.is_err() {
             return;
         }
         let mut changes = self
@@ -72,16 +72,15 @@ impl Recorder {
 
     /// Why the trace ends before the run does, if it does.
     pub(super) fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+        self.out.as_ref().err().map(String::as_str)
     }
 
     /// Writes a line and hands it to the system, so that a killed run loses at
     /// most the sample it was in. After a failure nothing more is written.
     fn write(&mut self, line: &Value) {
-        let Some(out) = &mut self.out else { return };
+        let Ok(out) = &mut self.out else { return };
         if let Err(error) = write_line(out, line) {
-            self.failure = Some(error.to_string());
-            self.out = None;
+            self.out = Err(error.to_string());
         }
     }
 }
