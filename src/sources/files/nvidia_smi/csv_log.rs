@@ -1,8 +1,8 @@
 //! A CSV of `nvidia-smi --query-gpu`, one sample of a time.
 
 use super::super::samples::{Input, Log, OpenLog, ReadOptions, SamplesError, Told, place, quoted};
-use super::columns::{Field, has, missing, tells};
-use super::csv_rows::{Event, Layout, Row, Rows};
+use super::columns::{Field, has, missing, reported, tells};
+use super::csv_rows::{Event, Layout, Names, Row, Rows};
 use super::samples::{Roster, Survey, clock, clock_gaps, facts, sample};
 use super::time::{LogClock, LogTime, Repeats};
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, Sample};
@@ -314,8 +314,9 @@ impl CsvLog {
         if !unknown.is_empty() {
             add(GapSubject::Columns, Cause::of(CauseKind::ColumnsUnknown, [&unknown.join(", ")]));
         }
-        if let Some(guessed) = &self.layout.guessed {
-            add(GapSubject::ColumnNames, Cause::of(CauseKind::HeaderMissing, [guessed]));
+        if self.layout.names == Names::Values {
+            let cause = Cause::of(CauseKind::HeaderMissing, [&reported(columns)]);
+            add(GapSubject::ColumnNames, cause);
         }
         if self.roster.shares_indices() {
             add(GapSubject::Index, Cause::of(CauseKind::IndexShared, []));

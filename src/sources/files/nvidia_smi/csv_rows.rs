@@ -1,7 +1,7 @@
 //! The rows of a CSV of `nvidia-smi`, one at a time.
 
 use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, Told, cells, quoted};
-use super::columns::{Column, Field, guess_columns, has, header, reported};
+use super::columns::{Column, Field, guess_columns, has, header};
 use super::figure::{Cell, Figures, cell, is_enabled, serial, uuid, words};
 use super::samples::{Entry, Gpu};
 use super::tally::Tally;
@@ -28,17 +28,23 @@ pub(super) enum Event {
     Row(Box<Row>),
 }
 
-/// How the columns of a log are known.
+/// How the names of columns are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// From a header; others may follow.
+    Header,
+    /// Guessed from values, until a header says others.
+    Values,
+    /// They were given, so that a header says nothing.
+    Given,
+}
+
+/// The columns of a log.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
-    /// The columns until a header says others; none where a header comes first.
-    start: Option<Vec<Column>>,
-    /// The first columns, from wherever they are known.
+    /// The first columns.
     pub columns: Vec<Column>,
-    /// The names that were guessed from values.
-    pub guessed: Option<String>,
-    /// Whether the names were given, so that a header says nothing.
-    is_given: bool,
+    pub names: Names,
 }
 
 impl Layout {
@@ -67,7 +73,7 @@ impl Layout {
                 return Err(SamplesError::unknown(input.path(), Some(&quoted(&line.text))));
             }
             if let Some(columns) = columns {
-                return Self::checked(input, line.number, None, columns, None);
+                return Self::checked(input, line.number, columns, Names::Header);
             }
             first.get_or_insert_with(|| quoted(&line.text));
             match guess_columns(&cells) {
@@ -83,8 +89,7 @@ impl Layout {
             (Some((line, columns)), refused)
                 if refused.as_ref().is_none_or(|(other, _)| *other > line) =>
             {
-                let reported = reported(&columns);
-                Self::checked(input, line, Some(columns.clone()), columns, Some(reported))
+                Self::checked(input, line, columns, Names::Values)
             }
             (_, Some((line, message))) => Err(SamplesError::columns(path, line, &message)),
             _ => Err(SamplesError::unknown(path, first.as_deref())),
@@ -115,23 +120,21 @@ impl Layout {
             let message = format!("--read-columns has {}, and this line {cells}", names.len());
             return Err(SamplesError::columns(input.path(), line, &message));
         }
-        let columns: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
-        let layout = Self::checked(input, 1, Some(columns.clone()), columns, None)?;
-        Ok(Self { is_given: true, ..layout })
+        let columns = names.iter().map(|name| Column::named(name)).collect();
+        Self::checked(input, 1, columns, Names::Given)
     }
 
     fn checked(
         input: &Input,
         line: u64,
-        start: Option<Vec<Column>>,
         columns: Vec<Column>,
-        guessed: Option<String>,
+        names: Names,
     ) -> Result<Self, SamplesError> {
         if !columns.iter().any(is_reading) {
             let message = "no column is a GPU metric, such as `utilization.gpu`";
             return Err(SamplesError::line(input.path(), line, message));
         }
-        Ok(Self { start, columns, guessed, is_given: false })
+        Ok(Self { columns, names })
     }
 }
 
@@ -154,10 +157,8 @@ fn is_of_processes(cells: &[String]) -> bool {
 
 /// Whether cells are numbers and words in a row rather than a sentence.
 fn looks_like_row(cells: &[String]) -> bool {
-    let is_figure = |text: &String| {
-        matches!(cell(text), Cell::Number(..) | Cell::Absent) || LogTime::read(text).is_some()
-    };
-    cells.len() > 1 && cells.iter().any(is_figure)
+    let has_absent = || cells.iter().any(|text| cell(text) == Cell::Absent);
+    cells.len() > 1 && (has_value(cells) || has_absent())
 }
 
 /// Whether a cell is a number or a time.
@@ -193,8 +194,8 @@ impl Rows {
     pub(super) fn of(input: &Input, layout: &Layout) -> Result<Self, SamplesError> {
         Ok(Self {
             lines: input.lines()?,
-            columns: layout.start.clone(),
-            is_given: layout.is_given,
+            columns: (layout.names != Names::Header).then(|| layout.columns.clone()),
+            is_given: layout.names == Names::Given,
             titles: None,
             has_rows: false,
             has_units: false,
@@ -207,7 +208,7 @@ impl Rows {
     pub(super) fn next_event(&mut self) -> Result<Option<Event>, SamplesError> {
         loop {
             let Some(line) = self.lines.next_line()? else {
-                if self.lines.is_cut() {
+                if self.lines.is_cut {
                     self.tally.set_torn(self.last_line);
                 }
                 return Ok(None);

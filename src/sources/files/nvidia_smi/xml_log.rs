@@ -141,7 +141,7 @@ impl Documents {
             let Some(text) = self.next_text()? else {
                 if let Some(document) = open {
                     self.tally.set_torn(document.line);
-                } else if self.lines.is_cut() {
+                } else if self.lines.is_cut {
                     self.tally.set_torn(self.last_line.max(1));
                 }
                 return Ok(None);

@@ -2,7 +2,7 @@
 
 use super::wire::SAMPLES_VERSION;
 use crate::domain::{safe, shown};
-use std::fmt;
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -42,7 +42,7 @@ impl SamplesError {
     }
 
     /// `says` follows the path.
-    fn of(path: &Path, says: impl fmt::Display, hint: &'static str) -> Self {
+    fn of(path: &Path, says: impl Display, hint: &'static str) -> Self {
         Self { says: format!("{}{says}", shown(path)), hint, source: None }
     }
 
@@ -56,11 +56,7 @@ impl SamplesError {
     }
 
     /// A line, counted from one, is not as it must be: what was found, and what was expected.
-    pub(in crate::sources::files) fn line(
-        path: &Path,
-        line: u64,
-        message: impl fmt::Display,
-    ) -> Self {
+    pub(in crate::sources::files) fn line(path: &Path, line: u64, message: impl Display) -> Self {
         let hint = "fix or remove the line; sample files are read one by one, not concatenated";
         Self::of(path, format_args!(":{line}: {message}"), hint)
     }

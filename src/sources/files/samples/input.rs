@@ -83,7 +83,8 @@ pub(in crate::sources::files) struct Lines {
     /// Absent of UTF-8.
     wide: Option<Unit>,
     number: u64,
-    is_cut: bool,
+    /// Whether the compressed log ended before its end.
+    pub is_cut: bool,
     is_done: bool,
 }
 
@@ -110,11 +111,6 @@ impl Lines {
         reader.consume(mark);
         let path = path.to_owned();
         Ok(Self { path, reader, wide, number: 0, is_cut, is_done: is_cut })
-    }
-
-    /// Whether the compressed log ended before its end.
-    pub(in crate::sources::files) fn is_cut(&self) -> bool {
-        self.is_cut
     }
 
     /// The next line; `None` after the last.

@@ -137,7 +137,7 @@ impl Log for JsonLog {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        torn_gap(&self.path, self.torn_line, self.lines.is_cut()).into_iter().collect()
+        torn_gap(&self.path, self.torn_line, self.lines.is_cut).into_iter().collect()
     }
 }
 

@@ -177,14 +177,9 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The line of one record.
-fn line_at(text: &str, position: Option<&csv::Position>) -> u64 {
-    Lines::of(text).at(position)
-}
-
 /// An error of the reader with its line.
 fn invalid(error: &csv::Error, text: &str) -> InvalidLine {
-    let line = line_at(text, error.position());
+    let line = Lines::of(text).at(error.position());
     let message = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("{len} cells instead of {expected_len}")
@@ -295,7 +290,7 @@ mod tests {
         let counted: Vec<u64> = records.iter().map(|record| lines.at(record.position())).collect();
         // The third record has two lines.
         assert_eq!(counted, [3, 6, 8]);
-        let one_by_one = records.iter().map(|record| line_at(text, record.position()));
+        let one_by_one = records.iter().map(|record| Lines::of(text).at(record.position()));
         assert_eq!(one_by_one.collect::<Vec<u64>>(), counted);
         assert_eq!(Lines::of("").at(None), 1);
     }

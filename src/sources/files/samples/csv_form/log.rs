@@ -137,7 +137,7 @@ impl Log for CsvLog {
 
     fn gaps(&self) -> Vec<Gap> {
         let mut gaps: Vec<Gap> =
-            torn_gap(&self.path, self.torn_line, self.lines.is_cut()).into_iter().collect();
+            torn_gap(&self.path, self.torn_line, self.lines.is_cut).into_iter().collect();
         if !self.unknown.is_empty() {
             let cause = Cause::of(CauseKind::ForeignColumns, [&self.unknown.join(", ")]);
             gaps.push(Gap::of(GapSubject::Columns, place(&self.path), cause));
