@@ -268,7 +268,7 @@ fn outcome(plan: &PlanOutcome) -> String {
 
 /// What findings that are gone were worth in the end.
 fn gone_title(diff: &AuditDiff<'_>) -> String {
-    let number = counted(diff.gone.len() as u64, "finding", "findings");
+    let number = counted(diff.gone.len(), "finding", "findings");
     let saved = diff.saved_by_gone.map_or(String::new(), |saved| {
         let about = if diff.gone.len() == 1 { "it covered" } else { "they covered" };
         format!(", and the resources {about} cost {} per month", less(saved))

@@ -126,7 +126,7 @@ fn headline(checks: &[Check]) -> String {
         let number = checks.iter().filter(|check| check.status == *status).count();
         (number > 0).then(|| format!("{number} {status}"))
     });
-    format!("{}: {}", counted(checks.len() as u64, "check", "checks"), joined(statuses, ", "))
+    format!("{}: {}", counted(checks.len(), "check", "checks"), joined(statuses, ", "))
 }
 
 fn described(check: &Check) -> String {

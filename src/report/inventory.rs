@@ -196,10 +196,10 @@ pub fn inventory_doc(listing: &Listing<'_>, shown: &[usize]) -> Doc {
         tables[0].notes.push(format!("{others} outside of the filters"));
     }
     tables.retain(|table| !table.is_optional || !table.rows.is_empty());
-    let instances = counted(listing.instances.len() as u64, "instance", "instances");
+    let instances = counted(listing.instances.len(), "instance", "instances");
     let place = match &listing.estate.regions[..] {
         [region] => region.clone(),
-        regions => counted(regions.len() as u64, "region", "regions"),
+        regions => counted(regions.len(), "region", "regions"),
     };
     Doc {
         name: "inventory",
@@ -234,15 +234,14 @@ fn tables<'a>(listing: Option<&'a Listing<'a>>, shown: &'a [usize]) -> Vec<Table
 }
 
 fn titles(listing: &Listing<'_>) -> [String; 6] {
-    let of = |number: usize, singular: &str, many: &str| counted(number as u64, singular, many);
-    let held = of(listing.claims.len(), "claim", "claims");
+    let held = counted(listing.claims.len(), "claim", "claims");
     let pending = listing.claims.iter().filter(|claim| claim.state == ClaimState::Pending);
-    let (nodes, waiting) = (of(listing.nodes.len(), "node", "nodes"), pending.count());
+    let (nodes, waiting) = (counted(listing.nodes.len(), "node", "nodes"), pending.count());
     let components = listing.hosts.iter().map(|host| host.host.components.len());
-    let components = of(components.sum(), "component", "components");
-    let endpoints = of(listing.hosts.len(), "endpoint variant", "endpoint variants");
-    let plans = of(listing.estate.managed.plans.len(), "plan", "plans");
-    let jobs = of(listing.jobs.len(), "job", "jobs");
+    let components = counted(components.sum::<usize>(), "component", "components");
+    let endpoints = counted(listing.hosts.len(), "endpoint variant", "endpoint variants");
+    let plans = counted(listing.estate.managed.plans.len(), "plan", "plans");
+    let jobs = counted(listing.jobs.len(), "job", "jobs");
     [
         "INSTANCES".to_owned(),
         format!("NODES  {nodes}, {held} by {}, {waiting} waiting", holders(listing)),

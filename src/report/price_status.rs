@@ -77,7 +77,7 @@ fn headline(estate: Option<&Estate>, today: Date) -> String {
     let age = age_days(day(estate.as_of), today)
         .map_or_else(|| "from the future".to_owned(), |days| counted(days, "day old", "days old"));
     let types = counted(instance_types(estate), "type", "types");
-    let regions = counted(regions(estate).len() as u64, "region", "regions");
+    let regions = counted(regions(estate).len(), "region", "regions");
     format!("cache from {} ({age}): {types}, {regions}", minute(estate.as_of))
 }
 

@@ -162,7 +162,7 @@ fn headline(offers: &[Offer], total: usize) -> String {
 }
 
 fn notes(offers: &[Offer], total: usize) -> Vec<String> {
-    let all_offers = counted(total as u64, "offer", "offers");
+    let all_offers = counted(total, "offer", "offers");
     let only = offers.first().filter(|_| offers.len() == 1);
     rows! {
         if offers.len() < total => format!("{} of {all_offers}; use `--limit {total}` to show all", count(offers.len() as u64));
@@ -182,7 +182,7 @@ fn terms(offer: &Offer, years: u8) -> Option<String> {
         let basis = if quote.basis == PriceBasis::Derived { " (calculated)" } else { "" };
         format!("{} {}{basis}", price_with(quote.an_hour(), 4), term.payment)
     });
-    let (prices, length) = (joined(prices, ", "), counted(u64::from(years), "year", "years"));
+    let (prices, length) = (joined(prices, ", "), counted(years, "year", "years"));
     (!prices.is_empty())
         .then(|| format!("reserved for {length}, upfront spread over the term: {prices}"))
 }

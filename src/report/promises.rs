@@ -3,7 +3,7 @@
 use super::doc::{Table, columns};
 use super::reserved::{CURRENCIES, PAYMENTS, TERMS};
 use super::shared::text::{counted, joined, money, percent};
-use crate::domain::{self, Currency, Money, Risk};
+use crate::domain::{Currency, Money, Risk};
 use crate::savings::{Promise, Purchase};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -23,7 +23,7 @@ fn paid(purchase: &Purchase, promise: &Promise) -> String {
 /// From which share of the hours on it pays, and by what evidence.
 fn worth(promise: &Promise) -> String {
     let share = percent(promise.break_even_percent.to_f64().unwrap_or_default());
-    let evidence = domain::counted(promise.evidence_days.round_dp(1).normalize(), "day", "days");
+    let evidence = counted(promise.evidence_days.round_dp(1).normalize(), "day", "days");
     format!("pays from {share} of the hours on; {evidence} of evidence")
 }
 
@@ -43,7 +43,7 @@ pub fn promises_words(term_totals: &[Money]) -> Option<String> {
     }
     let sums = sums.into_iter().map(|(currency, sum)| money(Money::new(sum, currency)));
     let sums = joined(sums, " and ");
-    let number = counted(term_totals.len() as u64, "purchase", "purchases");
+    let number = counted(term_totals.len(), "purchase", "purchases");
     (!term_totals.is_empty()).then(|| format!("{number}, {sums} over the term"))
 }
 

@@ -20,8 +20,8 @@ pub fn kept_run_text(
     if !is_new {
         return format!("{run_id} was recorded in {place} before; nothing was changed");
     }
-    let actions = counted(actions as u64, "action", "actions");
-    let number = counted(days.len() as u64, "day", "days");
+    let actions = counted(actions, "action", "actions");
+    let number = counted(days.len(), "day", "days");
     let days = match days {
         [] => "no new day".to_owned(),
         [day] => day.to_string(),
@@ -41,7 +41,7 @@ pub fn kept_bill_text(
 ) -> String {
     let of_payer = if payer.is_empty() { String::new() } else { format!(" of {}", safe(payer)) };
     let month = format!("{}{of_payer}", month.strftime("%Y-%m"));
-    let rows = counted(rows as u64, "hour of a resource", "hours of resources");
+    let rows = counted(rows, "hour of a resource", "hours of resources");
     let smaller = match kept {
         BillKept::Known => {
             return format!(
@@ -67,7 +67,7 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
         if own.is_empty() {
             continue;
         }
-        let files = counted(own.len() as u64, "file", "files");
+        let files = counted(own.len(), "file", "files");
         let _ = writeln!(text, "\n{files} {}", words(*trouble));
         for FoundFile { place, why, .. } in own {
             let _ = writeln!(text, "  {place}: {why}");

@@ -192,7 +192,7 @@ fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
     let reached = if month.is_some() { "≥" } else { "<" };
     let on_demand = money(report.comparison.on_demand_1yr_total);
     let halved = used.on_demand_when_halved(term);
-    let length = counted(u64::from(term.years), "year", "years");
+    let length = counted(term.years, "year", "years");
     let step = |name: &str, arithmetic: String, result: Value| {
         Step::new(format!("{length}, {name}"), arithmetic, result)
     };

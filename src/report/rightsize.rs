@@ -157,7 +157,7 @@ fn fleet_headline(sizings: &[Sizing]) -> String {
     let saved: Vec<Money> = resized.map(Action::monthly_savings).collect();
     let words = sum(saved.iter().copied().map(Some));
     let words = words.map_or(String::new(), |saved| format!(", which saves {saved} per month"));
-    let workloads = counted(sizings.len() as u64, "workload", "workloads");
+    let workloads = counted(sizings.len(), "workload", "workloads");
     format!("The plan moves {} of {workloads} to another type{words}", count(saved.len() as u64))
 }
 
@@ -168,7 +168,7 @@ fn fleet(sizings: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
     let total = sum(savings.iter().copied()).map_or(String::new(), |saved| {
         format!(" would save {saved} per month, {} per year, each by itself", a_year(saved))
     });
-    let workloads = counted(sizings.len() as u64, "workload", "workloads");
+    let workloads = counted(sizings.len(), "workload", "workloads");
     let title = format!("RIGHTSIZE  {} of {workloads}{total}", count(savings.len() as u64));
     let best: Vec<(&Sizing, &Candidate)> =
         listed.iter().filter_map(|sizing| Some((*sizing, sizing.best()?))).collect();
@@ -225,16 +225,16 @@ fn one_headline(sizing: &Sizing) -> String {
 /// What a workload uses, in words.
 fn uses(demand: &Demand) -> String {
     let holders = demand.gpus_held.saturating_sub(demand.gpus_active);
-    let holders = counted(holders.into(), "GPU only holding memory", "GPUs only holding memory");
+    let holders = counted(holders, "GPU only holding memory", "GPUs only holding memory");
     let active = match demand.gpus_active {
         0 => "no GPU in use".to_owned(),
-        gpus => counted(u64::from(gpus), "GPU in use", "GPUs in use"),
+        gpus => counted(gpus, "GPU in use", "GPUs in use"),
     };
     let peak = demand.gpu_peak.filter(|_| demand.gpus_active > 0);
     let cpu = demand.cpu_p95.map_or("unknown".to_owned(), |p95| format!("p95 {}", percent(p95)));
     let memory = demand.memory_p95_mib;
     let memory = memory.map_or("unknown".to_owned(), |mib| format!("{:.1} GiB", mib / 1024.0));
-    let least = counted(demand.least_instances.into(), "replica", "replicas");
+    let least = counted(demand.least_instances, "replica", "replicas");
     let parts: Vec<String> = rows! {
         active;
         if demand.gpus_held > demand.gpus_active => holders;
@@ -274,7 +274,7 @@ fn one_workload(sizing: &Sizing) -> Vec<Table> {
         });
     let mut others = Table::of("rejected", "NOT SUITABLE", noun, rejected(), sized.rejected());
     let reasons = sized.rejected().filter_map(|row| row.considered.rejection.as_ref());
-    let total = counted(others.rows.len() as u64, "type", "types");
+    let total = counted(others.rows.len(), "type", "types");
     let mut counts: Vec<(&str, u64)> =
         tally(reasons.map(|reason| reason.name())).into_iter().collect();
     counts.sort_by_key(|(_, number)| std::cmp::Reverse(*number));

@@ -108,7 +108,7 @@ pub fn spot_type_doc(assessment: &SpotAssessment) -> Doc {
         WorkloadKind::Unknown => "a job of undeclared kind",
         kind => kind.name(),
     };
-    let nodes = counted(u64::from(job.nodes), "node", "nodes");
+    let nodes = counted(job.nodes, "node", "nodes");
     let restartable = if job.restartable { ", restartable" } else { "" };
     let verdict = match &assessment.eligibility {
         Ok(risk) => format!("eligible at `--risk {risk}` or higher"),
@@ -146,7 +146,7 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
         true => ("NOT ELIGIBLE", "eligible for spot as it runs today"),
         false => ("NOT MOVED", "moved to spot by the plan"),
     };
-    let total = counted(assessments.len() as u64, "workload", "workloads");
+    let total = counted(assessments.len(), "workload", "workloads");
     let mut table = workloads(assessments);
     table.notes = notes(report);
     let reasons = assessments
@@ -255,7 +255,7 @@ fn currency(row: &SpotAssessment) -> Option<Currency> {
 fn basis_words(basis: SpotBasis, zones: usize) -> String {
     match basis {
         SpotBasis::ZonesMedian => {
-            format!("median of time-weighted means over {}", counted(zones as u64, "zone", "zones"))
+            format!("median of time-weighted means over {}", counted(zones, "zone", "zones"))
         }
         SpotBasis::RegionMedian => "regional price, as last read".to_owned(),
         SpotBasis::CatalogAverage => "catalog average; no price history read".to_owned(),
@@ -286,7 +286,7 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     let share = |share: Decimal| format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 4));
     let is_prudence = figures.interruptions.is_prudence;
     let why = if is_prudence { "conservative assumption, not the band" } else { "from the band" };
-    let nodes = counted(u64::from(assessment.job.nodes), "node", "nodes");
+    let nodes = counted(assessment.job.nodes, "node", "nodes");
     let (interval, restart) =
         (figures.checkpoint_interval, assessment.job.checkpointing.restart.as_secs());
     let (spot, on_demand) = (figures.spot.rate.an_hour(), figures.on_demand.an_hour());
@@ -295,7 +295,7 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         let saved = Money::new(on_demand.amount() - rate.amount(), rate.currency());
         let [today, rate, saved] = [on_demand, rate, saved].map(unit_price);
         let share = share.and_then(|share| share.to_f64()).map(percent).unwrap_or_default();
-        let instances = counted(assessment.instances as u64, "instance", "instances");
+        let instances = counted(assessment.instances, "instance", "instances");
         format!("{today} − {rate} = {saved} per hour, {share}, for {instances}")
     };
     let interruptions = share(figures.overhead - figures.checkpoint_share);

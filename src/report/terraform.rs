@@ -160,7 +160,7 @@ pub fn terraform_brief(
     as_of: Timestamp,
 ) -> GateBrief {
     let rows = &change.rows;
-    let subject = counted(rows.len() as u64, "resource with GPUs", "resources with GPUs");
+    let subject = counted(rows.len(), "resource with GPUs", "resources with GPUs");
     let unpriced = match change.unpriced {
         0 => String::new(),
         unpriced => format!(", {} not fully priced", count(unpriced)),

@@ -101,7 +101,7 @@ impl Row<'_> {
         let title = &self.finding.title;
         let number = match self.alike.len() {
             1 => return title.clone(),
-            number => counted(number as u64, "workload", "workloads"),
+            number => counted(number, "workload", "workloads"),
         };
         match span(&self.alike) {
             Some((least, most)) => {

@@ -113,7 +113,7 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
         (EstateSource::Demo, _) => "Demo estate".to_owned(),
         (EstateSource::Kubernetes, []) => "Kubernetes cluster".to_owned(),
         (_, [account]) => format!("Account {account}"),
-        (_, many) => counted(many.len() as u64, "account", "accounts"),
+        (_, many) => counted(many.len(), "account", "accounts"),
     };
     let regions = match audit.regions.as_slice() {
         [] => "no region".to_owned(),
@@ -131,7 +131,7 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
         ..not_counted(audit);
     };
     let days = audit.window.seconds() as f64 / 86_400.0;
-    let days = crate::domain::counted(format!("{days:.0}"), "day", "days");
+    let days = counted(format!("{days:.0}"), "day", "days");
     let origins = audit.prices.by_origin();
     let origins = joined(origins.iter().map(|(origin, number)| format!("{number} {origin}")), ", ");
     let oldest = audit.prices.oldest_effective_date();
@@ -156,7 +156,7 @@ fn not_counted(audit: &Audit) -> Vec<String> {
     let unpriced = audit.totals.unpriced_instances;
     rows! {
         if unpriced > 0 => counted(unpriced, "unpriced", "unpriced");
-        if others > 0 => counted(others as u64, "in another currency", "in other currencies");
+        if others > 0 => counted(others, "in another currency", "in other currencies");
     }
 }
 
@@ -171,7 +171,7 @@ fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table>
     };
     if !outside.is_empty() {
         let saved = outside.iter().map(|step| Some(step.action.monthly_savings()));
-        let number = counted(outside.len() as u64, "action", "actions");
+        let number = counted(outside.len(), "action", "actions");
         owned.notes.push(format!("{number}{} outside of the filters.", worth_words(sum(saved))));
     }
     if !how.is_brief {
@@ -212,13 +212,13 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
     let most = if how.is_brief { CAUSES } else { causes.len() };
     let line = |(cause, workloads): &(&str, Vec<&AuditedWorkload>)| {
         let cost = cost(workloads).map_or(String::new(), |cost| format!(", {cost} per month"));
-        format!("{}{cost}: {cause}", counted(workloads.len() as u64, "workload", "workloads"))
+        format!("{}{cost}: {cause}", counted(workloads.len(), "workload", "workloads"))
     };
     let rest: usize = causes.iter().skip(most).map(|(_, rest)| rest.len()).sum();
     let gaps = audit.gaps.len() as u64;
     let notes = rows! {
         ..causes.iter().take(most).map(line);
-        if rest > 0 => format!("… and {}: see `--all`", counted(rest as u64, "more workload", "more workloads"));
+        if rest > 0 => format!("… and {}: see `--all`", counted(rest, "more workload", "more workloads"));
         if how.is_brief && gaps > 0 => format!("{}: `--all` lists them, with every workload and finding", counted(gaps, "data gap", "data gaps"));
     };
     Table { key: "no_advice", title: "NO ADVICE".to_owned(), notes, ..Table::default() }

@@ -46,7 +46,7 @@ fn headline(bill: &Bill) -> String {
         }
         let paid = format!(
             "{} cost {} with commitments spread, {} as billed, of {} in all",
-            counted(part.instances.len() as u64, "GPU instance", "GPU instances"),
+            counted(part.instances.len(), "GPU instance", "GPU instances"),
             amounts.words(&instances.effective),
             amounts.words(&instances.billed),
             amounts.words(&part.total().effective),

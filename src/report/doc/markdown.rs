@@ -90,7 +90,7 @@ fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
     let rest = table.rows.len() - drawn;
     if rest > 0 {
         let (singular, many) = table.noun;
-        let rest = counted(rest as u64, &format!("more {singular}"), &format!("more {many}"));
+        let rest = counted(rest, &format!("more {singular}"), &format!("more {many}"));
         let worth = worth_words(table.worth_behind(drawn));
         writeln!(out, "\n… and {rest}{worth}: see `--format json`")?;
     }
@@ -120,7 +120,7 @@ fn items(mark: &str, lines: impl Iterator<Item = String>, out: &mut String) -> s
     let mut lines = lines.enumerate();
     while let Some((drawn, line)) = lines.next() {
         if drawn == SHOWN || out.len() + line.len() > FULL {
-            let rest = counted(1 + lines.count() as u64, "more line", "more lines");
+            let rest = counted(1 + lines.count(), "more line", "more lines");
             return writeln!(out, "\n… and {rest}: see `--format json`");
         }
         writeln!(out, "{mark}{line}")?;

@@ -49,7 +49,7 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
     let mut blocks: Vec<Json> = texts[..most].iter().map(|(block, words)| block(words)).collect();
     let hidden = texts.len() - most;
     if hidden > 0 {
-        let more = counted(hidden as u64, "more part", "more parts");
+        let more = counted(hidden, "more part", "more parts");
         blocks.push(context(&format!("… and {more}: see `--format markdown`")));
     }
     if !next.is_empty() {
@@ -80,7 +80,7 @@ fn rows(sheet: &Table) -> String {
     let rest = sheet.rows.len().saturating_sub(SHOWN);
     if rest > 0 {
         let (singular, many) = sheet.noun;
-        let more = counted(rest as u64, &format!("more {singular}"), &format!("more {many}"));
+        let more = counted(rest, &format!("more {singular}"), &format!("more {many}"));
         lines.push(format!("… and {more}"));
     }
     lines.join("\n")

@@ -225,11 +225,10 @@ pub(super) fn file_of(place: &Place) -> Option<(&str, Option<usize>)> {
 
 /// How a gate ends, in a line; safe to print.
 pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
-    let number = |items: usize, singular, many| counted(items as u64, singular, many);
-    let missing = number(report.missing_data.len(), "missing input", "missing inputs");
+    let missing = counted(report.missing_data.len(), "missing input", "missing inputs");
     match report.outcome {
         GateOutcome::Violated => {
-            let violations = number(report.violations.len(), "violation", "violations");
+            let violations = counted(report.violations.len(), "violation", "violations");
             let rest =
                 (!report.missing_data.is_empty()).then(|| format!("; {missing} for other rules"));
             format!("policy violated: {violations}{}", rest.unwrap_or_default())
@@ -238,7 +237,7 @@ pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
         GateOutcome::Nothing => format!("nothing to check: {}", brief.nothing),
         GateOutcome::Clean if report.policy_file.is_none() => "no policy".to_owned(),
         GateOutcome::Clean => {
-            format!("policy passed: {}", number(report.checks.len(), "rule", "rules"))
+            format!("policy passed: {}", counted(report.checks.len(), "rule", "rules"))
         }
     }
 }

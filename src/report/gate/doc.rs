@@ -236,7 +236,7 @@ fn screens(
     let mut is_known = report.notices.iter().map(Violation::is_known);
     notices.rows.retain(|_| is_known.next() != Some(true));
     let noun = missing_data.noun;
-    let number = counted(report.missing_data.len() as u64, noun.0, noun.1);
+    let number = counted(report.missing_data.len(), noun.0, noun.1);
     let title = format!("NOT EVALUATED  {number}");
     let missing = Table::of("missing_data", title, noun, missing(), &alike(&report.missing_data));
     for table in [&mut checks, &mut notices, &mut suppressed] {

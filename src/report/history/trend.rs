@@ -278,8 +278,8 @@ pub(super) fn missing(overview: &Overview) -> Vec<Missing> {
     let named =
         |read: &DayRead| joined(read.missing.iter().take(3).map(|row| fit(&row.name, NAME)), ", ");
     rows! {
-        if days > 0 => Missing::new(format!("{} without a record", counted(u64::from(days), "day", "days")), "run `gpucost history record` every night; a day that is over can be recorded as long as its metrics are kept");
-        for (day, read) in partial.last() => Missing::new(format!("what {} cost on {day}, among {} with unread places", named(read), counted(partial.len() as u64, "day", "days")), "the gaps of the run of that night say why");
+        if days > 0 => Missing::new(format!("{} without a record", counted(days, "day", "days")), "run `gpucost history record` every night; a day that is over can be recorded as long as its metrics are kept");
+        for (day, read) in partial.last() => Missing::new(format!("what {} cost on {day}, among {} with unread places", named(read), counted(partial.len(), "day", "days")), "the gaps of the run of that night say why");
     }
 }
 
@@ -328,7 +328,7 @@ const MOVER: usize = 40;
 /// The arithmetic of the forecast.
 fn forecast_steps(forecast: &Forecast) -> Vec<Step> {
     let step = |name, words: String, amount| Step::new(name, words, Value::Money(amount));
-    let of_days = |number: u32| counted(u64::from(number), "day", "days");
+    let of_days = |number: u32| counted(number, "day", "days");
     let over = match forecast.unrecorded_days {
         0 => String::new(),
         over => format!(" ({over} of them over and not recorded whole)"),
@@ -337,7 +337,7 @@ fn forecast_steps(forecast: &Forecast) -> Vec<Step> {
     let (least, most) = match forecast.certainty {
         Certainty::Band { by, .. } => (band_words(&by), "of the same band"),
         Certainty::Range { origins, .. } => {
-            let past = counted(origins as u64, "past forecast", "past forecasts");
+            let past = counted(origins, "past forecast", "past forecasts");
             let words = format!(
                 "range, no band: least of last day, mean of 7 days and drift; {past} of as many \
                  days, {LEAST_ORIGINS} and {LEAST_CHECKED} checked bands are needed"
@@ -358,7 +358,7 @@ fn forecast_steps(forecast: &Forecast) -> Vec<Step> {
 
 fn goes_on(forecast: &Forecast, left: &str) -> String {
     let Forecast { by_weekdays, launched, state_day, .. } = forecast;
-    let jobs = counted(forecast.jobs as u64, "workload", "workloads");
+    let jobs = counted(forecast.jobs, "workload", "workloads");
     let parts: Vec<String> = rows! {
         format!("{jobs} of {state_day}, {left}");
         if *by_weekdays > 0 => format!("{by_weekdays} by weekdays, whose error was at least {LEAST_GAIN_PERCENT}% smaller in {LEAST_TRIALS} back-tests or more");

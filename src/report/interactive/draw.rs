@@ -52,7 +52,7 @@ fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
     let chosen = other.map_or(String::new(), |whole| format!(" · with every action {whole}"));
     let actions = format!(
         "{} on, {} off, risk {}{chosen}",
-        counted((on.sum::<usize>() + model.released().len()) as u64, "action", "actions"),
+        counted(on.sum::<usize>() + model.released().len(), "action", "actions"),
         count(model.switches.off.len() as u64),
         audit.plan_risk,
     );

@@ -79,7 +79,7 @@ fn summary(model: &Model<'_>, sorted: SortKey) -> String {
     let shown = model.shown.len();
     let sums = sums(model, &model.shown);
     let number = if shown == workload_count {
-        counted(workload_count as u64, "workload", "workloads")
+        counted(workload_count, "workload", "workloads")
     } else {
         format!("{} of {} workloads", count(shown as u64), count(workload_count as u64))
     };
@@ -151,7 +151,7 @@ pub(super) fn listed(
 /// A group with the cost and the savings of its workloads.
 fn heading(model: &Model<'_>, name: &str, places: &[usize], width: usize) -> Line<'static> {
     let places: BTreeSet<usize> = places.iter().copied().collect();
-    let number = counted(places.len() as u64, "workload", "workloads");
+    let number = counted(places.len(), "workload", "workloads");
     Line::styled(fit(&format!("{name}: {number}, {}", sums(model, &places)), width), bold())
 }
 

@@ -26,10 +26,8 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
     let filter = model.filter_words();
     let released = model.released();
     let number = model.entries.len() + released.len();
-    let title = format!(
-        "PLAN  {}, the largest saving first{filter}",
-        counted(number as u64, "action", "actions")
-    );
+    let title =
+        format!("PLAN  {}, the largest saving first{filter}", counted(number, "action", "actions"));
     let header = format!(
         "       {}  {}  {}",
         right("SAVES/MONTH", AMOUNT),
@@ -71,7 +69,7 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         let text = format!(
             "       {}  {}",
             right(&money_or_absent(saved), AMOUNT),
-            counted(hidden as u64, "more release", "more releases")
+            counted(hidden, "more release", "more releases")
         );
         lines.push(Line::from(fit(&text, width)));
     }

@@ -128,9 +128,9 @@ fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
 
 fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> {
     let cpu = host.cpu_percent.map(|share| {
-        let cores = host.cores.map_or(String::new(), |cores| {
-            format!(" of {}", counted(u64::from(cores), "core", "cores"))
-        });
+        let cores = host
+            .cores
+            .map_or(String::new(), |cores| format!(" of {}", counted(cores, "core", "cores")));
         format!("CPU {share:.0}%{cores}")
     });
     let busiest = host.busiest_core_percent;
@@ -265,7 +265,7 @@ pub fn status_line(view: &LiveView, width: usize) -> String {
         (2, mean),
         (4, peak(&view.gpus)),
         (1, Some(verdict_word(view.verdict.as_ref()))),
-        (3, (alerts > 0).then(|| counted(alerts as u64, "alert", "alerts"))),
+        (3, (alerts > 0).then(|| counted(alerts, "alert", "alerts"))),
         (3, (lost > 0).then(|| format!("{lost} lost"))),
     ];
     let known = |(rank, part): (u8, Option<String>)| Some((rank, fit(&part?, usize::MAX)));

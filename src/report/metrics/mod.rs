@@ -79,7 +79,7 @@ pub fn metrics_doc(audit: &Audit, period_seconds: u32, invocation: &Invocation) 
         signals.filter(|signal| *signal == wanted).count() as u64
     };
     let (silent, power) = (having(None), having(Some(Signal::GpuPowerUtilization)));
-    let total = counted(instances(audit).count() as u64, "running instance", "running instances");
+    let total = counted(instances(audit).count(), "running instance", "running instances");
     let by_power = if power > 0 { format!(", {power} with power only") } else { String::new() };
     let setup = (silent + power > 0).then(|| setup_command(audit.source, invocation));
     Doc {

@@ -43,7 +43,7 @@ pub fn batching_answer(
 
 fn headline(batching: &Batching, best: &BatchChoice, (singular, many): (&str, &str)) -> String {
     let machine = &batching.request.machine;
-    let servers = counted(best.servers.into(), singular, many);
+    let servers = counted(best.servers, singular, many);
     let (rate, limit) = (per_second(batching), best.limit);
     let longest = decimal(best.longest_seconds() * 1e3, 1);
     let answer = format!(

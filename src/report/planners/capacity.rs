@@ -139,7 +139,7 @@ fn throughput_source(basis: &ThroughputBasis) -> String {
         ThroughputBasis::Utilization { measured, served_per_second } => {
             let (name, served, mean) =
                 (&measured.name, plain(*served_per_second), measured.mean_percent);
-            let gpus = crate::domain::counted(plain(measured.gpus), "GPU", "GPUs");
+            let gpus = counted(plain(measured.gpus), "GPU", "GPUs");
             let samples = counted(measured.samples, "sample", "samples");
             format!("{name}: {served} per second on {gpus} at {mean:.1}% ({samples})")
         }

@@ -62,7 +62,7 @@ fn headline(pools: &[GrownPool<'_>], growth: Decimal) -> String {
     let Some((gained, lost)) = gained.zip(largest(GrownPurchase::lost_if_flat)) else {
         return format!("With {percent}% a month, no reserved instance pays");
     };
-    let pools = counted(pools.len() as u64, "pool", "pools");
+    let pools = counted(pools.len(), "pool", "pools");
     format!(
         "{pools} at {percent}% a month: buying for the growth gains up to {gained} over a term, \
          and loses up to {lost} if it does not come"

@@ -20,7 +20,7 @@ pub(super) fn served(served_model: &ServedModel) -> String {
     let (model, load) = (&served_model.model, &served_model.load);
     let size = || format!("a model of {} parameters", parameters(model.params));
     let name = model.name.map_or_else(size, str::to_owned);
-    let sequences = counted(load.sequences.into(), "sequence", "sequences");
+    let sequences = counted(load.sequences, "sequence", "sequences");
     let (tokens, dtype) = (count(load.context_tokens), served_model.dtype);
     format!("{name} with {sequences} of {tokens} tokens in {dtype}")
 }

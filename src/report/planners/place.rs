@@ -46,7 +46,7 @@ fn instant(second: i64) -> Option<Timestamp> {
 }
 
 fn headline(schedule: &JobSchedule) -> String {
-    let jobs = counted(schedule.request.jobs.len() as u64, "job", "jobs");
+    let jobs = counted(schedule.request.jobs.len(), "job", "jobs");
     let late = match schedule.planned.late() {
         0 => "no deadline is missed".to_owned(),
         1 => "1 deadline is missed".to_owned(),
@@ -224,8 +224,8 @@ fn unknown(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> V
     let without_spot: BTreeSet<&str> = without_spot.map(|need| need.name.as_str()).collect();
     let remedy = |gpu| format!("run `gpucost pricing --gpu {} --region all`", shell_word(gpu));
     rows! {
-        for (reason, jobs) in unplaced => Missing::new(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
-        for (need, (currency, offers)) in others => Missing::new(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, request.currency), remedy(&need.name));
+        for (reason, jobs) in unplaced => Missing::new(format!("{}: {reason}", counted(*jobs, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
+        for (need, (currency, offers)) in others => Missing::new(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers, "offer", "offers"), need.name, request.currency), remedy(&need.name));
         for gpu in without_spot => Missing::new(format!("spot price of a machine with {gpu}"), remedy(gpu));
     }
 }

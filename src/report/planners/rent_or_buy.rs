@@ -54,7 +54,7 @@ fn named(rental: &Rental) -> String {
 
 fn against(priced: &PricedRental, own: &Own) -> String {
     let costs = less(priced.saved_by_owning);
-    let years = counted(own.years.into(), "year", "years");
+    let years = counted(own.years, "year", "years");
     let pays_off = match priced.break_even_month {
         Some(month) => format!("pays off in month {month}"),
         None => format!("never pays off within {years}"),
@@ -120,10 +120,7 @@ fn steps(comparison: &RentOrBuy) -> Vec<Step> {
         let share =
             if rental.paying.is_committed() { String::new() } else { format!(" × {used}%") };
         let price = rental.per_gpu_hour.round_dp(6).normalize();
-        format!(
-            "{price} × {} × {hours} h{share}",
-            counted(rental.billed_gpus(own).into(), "GPU", "GPUs")
-        )
+        format!("{price} × {} × {hours} h{share}", counted(rental.billed_gpus(own), "GPU", "GPUs"))
     };
     rows! {
         Step::new("paid at once", format!("{} × (1 + {}%)", own.purchase.normalize(), own.spares_percent.normalize()), Value::Money(comparison.outlay));
@@ -201,7 +198,7 @@ const COMMUNITY: &str = "[community]";
 fn of_machines(comparison: &RentOrBuy) -> Vec<String> {
     let rentals = || comparison.rentals.iter().map(|rented| &rented.rental);
     let several = comparison.rentals.iter().filter(|rental| !rental.is_alike).count();
-    let counted = counted(comparison.rentals.len() as u64, "rental", "rentals");
+    let counted = counted(comparison.rentals.len(), "rental", "rentals");
     let hosts = joined(rentals().filter_map(of_marketplace).collect::<BTreeSet<_>>(), ", ");
     let others =
         rentals().filter(|rental| rental.provider.as_deref().is_some_and(|name| name != AWS));

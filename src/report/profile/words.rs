@@ -268,9 +268,9 @@ fn mfu_words(mfu: Result<&Mfu, &String>) -> String {
 }
 
 fn host_words(host: &HostProfile) -> Option<String> {
-    let cores = host.cores.map_or_else(String::new, |cores| {
-        format!(" of {}", counted(u64::from(cores), "CPU", "CPUs"))
-    });
+    let cores = host
+        .cores
+        .map_or_else(String::new, |cores| format!(" of {}", counted(cores, "CPU", "CPUs")));
     let memory = host.memory_total_mib;
     let memory = memory.map_or_else(String::new, |total| format!(" of {:.1}", gib(total)));
     let rate = |range: Option<Range>, place| {

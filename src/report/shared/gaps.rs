@@ -16,7 +16,7 @@ pub fn gap_section(gaps: &[Gap], style: TableStyle, out: &mut String) -> std::fm
     if gaps.is_empty() {
         return Ok(());
     }
-    style.title(&format!("GAPS  {}", counted(gaps.len() as u64, "data gap", "data gaps")), out)?;
+    style.title(&format!("GAPS  {}", counted(gaps.len(), "data gap", "data gaps")), out)?;
     let groups = alike(gaps, style.lists_members());
     let (shown, hidden) = groups.split_at(style.shown(groups.len(), SHOWN));
     for group in shown {

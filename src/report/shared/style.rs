@@ -62,7 +62,7 @@ impl TableStyle {
         if rows == 0 {
             return Ok(());
         }
-        let more = counted(rows as u64, &format!("more {singular}"), &format!("more {plural}"));
+        let more = counted(rows, &format!("more {singular}"), &format!("more {plural}"));
         let how = if self.limit.is_some() { "--all" } else { "--format wide" };
         writeln!(out, "  … and {more}{}: see `{how}`", worth_words(worth))
     }

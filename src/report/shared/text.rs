@@ -10,7 +10,7 @@ use std::borrow::Borrow;
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use crate::domain::{safe, shell_word, spreadsheet_safe};
+pub use crate::domain::{counted, safe, shell_word, spreadsheet_safe};
 
 /// Columns of a name beside others.
 const WIDEST_OF_SEVERAL: usize = 100;
@@ -88,11 +88,6 @@ pub fn minute(at: Timestamp) -> String {
 /// A percentage with one decimal, such as `17.3%`.
 pub fn percent(value: f64) -> String {
     format!("{value:.1}%")
-}
-
-/// A count with thousands separators and its noun.
-pub fn counted(number: u64, singular: &str, plural: &str) -> String {
-    crate::domain::counted(count(number), singular, plural)
 }
 
 /// A name that is safe and at most `width` columns wide, cut with `…`.

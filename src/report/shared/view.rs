@@ -230,7 +230,7 @@ pub fn hidden_rows(
     let savings = savings.filter(|savings| !savings.amount().is_zero());
     let savings = savings.map_or(String::new(), |saved| format!(", of which {saved} can be saved"));
     let (singular, plural) = (format!("{more} workload"), format!("{more} workloads"));
-    (number > 0).then(|| format!("{}{cost}{savings}", counted(number as u64, &singular, &plural)))
+    (number > 0).then(|| format!("{}{cost}{savings}", counted(number, &singular, &plural)))
 }
 
 /// What is known of some amounts, together; absent where nothing is, and where currencies

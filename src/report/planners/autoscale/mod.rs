@@ -98,7 +98,6 @@ fn given(plan: &Autoscale) -> Vec<Given> {
         _ if policy.min == 0 => "--scale-to-zero or --min".to_owned(),
         _ => "--min".to_owned(),
     };
-    let of_gpus = |gpus: u32| counted(gpus.into(), "GPU", "GPUs");
     rows! {
         Given::new("demand_gpu_hours", "demand, GPU hours", Value::Number(demand.gpu_hours(), 1), source);
         Given::new("peak_gpus", "largest demand, GPUs", Value::Number(demand.peak_gpus(), 1), source);
@@ -106,7 +105,7 @@ fn given(plan: &Autoscale) -> Vec<Given> {
         Given::new("gpus_per_instance", "GPUs per instance", Value::make_count(gpus), format!("{} of the catalog", request.subject.instance_type));
         for quote in &request.prices.on_demand => Given::new("on_demand_hourly", "on-demand price per hour", Value::Price(quote.rate.an_hour()), format!("{}, {}", quote.source, quote.seen_on));
         for spot in request.prices.spot.as_ref().filter(|_| policy.spot.spot_percent > 0.0) => Given::new("spot_hourly", "spot price per hour", Value::Price(spot.rate.an_hour()), format!("{}, {}", spot.basis, spot.seen_on));
-        for held in models(request) => Given::new("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", of_gpus(held.models), of_gpus(held.gpus)));
+        for held in models(request) => Given::new("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", counted(held.models, "GPU", "GPUs"), counted(held.gpus, "GPU", "GPUs")));
         Given::new("start_up_minutes", "start-up, minutes", minutes(policy.start_up_seconds), "--start-up");
         Given::new("cool_down_minutes", "cool-down, minutes", minutes(policy.cool_down_seconds), "--cool-down");
         Given::new("min_instances", "least instances", Value::make_count(policy.min), min_source);
@@ -171,7 +170,7 @@ fn caveats(plan: &Autoscale) -> Vec<String> {
         if subject.kind == Some(WorkloadKind::Unknown) => format!("No tag declares what {name} does. Only work that is divided over all of its instances can be scaled by their utilization: declare it with the tag gpucost:kind.");
         for kind in job => format!("{name} is {kind}: a policy ends instances by utilization, whatever their jobs still need. Only jobs that are taken from a queue, one after the other, can be scaled so.");
         if request.held == Held::Unknown => "What its GPUs hold is unknown. An instance serves the models that it holds: with several models, the least instances must hold all of them (`--min`).".to_owned();
-        for (models, least) in held => format!("Each of {models} GPUs may hold a model of its own, and it takes {} to hold them all{}", counted(least.into(), "instance", "instances"), if min >= least { ". If they hold copies of one model, pass `--min 1`." } else { ": with fewer, a request may find no GPU that holds its model." });
+        for (models, least) in held => format!("Each of {models} GPUs may hold a model of its own, and it takes {} to hold them all{}", counted(least, "instance", "instances"), if min >= least { ". If they hold copies of one model, pass `--min 1`." } else { ": with fewer, a request may find no GPU that holds its model." });
         for periods in demand.saturated_periods.filter(|periods| *periods > 0) => format!("In {periods} of {} periods, 95% or more of the GPUs that ran were busy. Demand may have been higher than what was measured, and so may what waits or fails.", demand.periods());
         if demand.saturated_periods.is_none() => "It is unknown how many GPUs ran, and so whether they limited the demand that was measured. What waits or fails is a lower bound.".to_owned();
         if plan.cheapest.is_none() => format!("No target that was compared keeps what waits or fails within {}. A window of `--schedule` or a higher `--min` starts instances before demand rises.", percent(request.max_unserved_percent));
@@ -180,7 +179,7 @@ fn caveats(plan: &Autoscale) -> Vec<String> {
         for option in commitment(plan) => format!("Today it is billed as {option}. Here every hour has the on-demand price: hours that a commitment pays for save nothing until it ends.");
         if min == 0 => "At zero no GPU reports utilization. A metric of requests must start the first instance, and the first requests wait for it.".to_owned();
         if demand.hours() < WEEK_HOURS as f64 => format!("MONTH repeats the {} h of the record {:.1} times, as if all days were like them.", hours_of(demand.hours()), request.hours_per_month.to_f64().unwrap_or_default() / demand.hours());
-        if demand.unknown_periods > 0 => format!("{} without samples count as the period before.", counted(demand.unknown_periods as u64, "period", "periods"));
+        if demand.unknown_periods > 0 => format!("{} without samples count as the period before.", counted(demand.unknown_periods, "period", "periods"));
         "Every launch finds capacity, and the policy decides once a period. Requests are divisible: how long one waits inside a period is a question of queueing.".to_owned();
     }
 }

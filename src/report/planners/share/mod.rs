@@ -15,9 +15,7 @@ use crate::report::shared::text::{
     counted, joined, money, money_or_absent, shell_word, unit_price,
 };
 use crate::savings::{SHARED_TARGET_PERCENT, Slice};
-use nodes::{
-    Node, by_memory_alone, count_of, fleet, nodes, packed_slices, replicas, resource, slowdown,
-};
+use nodes::{Node, by_memory_alone, fleet, nodes, packed_slices, replicas, resource, slowdown};
 use rust_decimal::Decimal;
 
 /// A card with its instance and its place there.
@@ -161,7 +159,7 @@ fn mode((node, _, card): &Place<'_>) -> CardMode {
 
 fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     let question = &plan.question;
-    let tenants = count_of(question.tenants.len(), "tenant", "tenants");
+    let tenants = counted(question.tenants.len(), "tenant", "tenants");
     let per_month = |fleet: String, cost: Option<Money>| {
         format!("{fleet}, {} per month", money_or_absent(cost))
     };
@@ -175,7 +173,7 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     let Some((method, packing)) = chosen else {
         return format!("{tenants} cannot share the GPUs of this type; {before}");
     };
-    let (cards, way) = (count_of(packing.cards(), "card", "cards"), way(method));
+    let (cards, way) = (counted(packing.cards(), "card", "cards"), way(method));
     let month = per_month(on(packing.instances_with_spare()), packing.monthly);
     let gain = match plan.saved(packing) {
         Some(saved) if saved.amount() > Decimal::ZERO => String::new(),
@@ -191,7 +189,7 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
         1 => "; this rests on memory alone for 1 tenant: measure its peak first".to_owned(),
         unknown => format!(
             "; this rests on memory alone for {}: measure their peaks first",
-            count_of(unknown, "tenant", "tenants")
+            counted(unknown, "tenant", "tenants")
         ),
     };
     format!("{gain}{tenants} on {cards} with {way}: {month}; {before}{basis}")
@@ -306,7 +304,7 @@ fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
     }
     let unknown = match by_memory_alone(plan, packing) {
         0 => String::new(),
-        unknown => format!(", by memory alone for {}", count_of(unknown, "tenant", "tenants")),
+        unknown => format!(", by memory alone for {}", counted(unknown, "tenant", "tenants")),
     };
     Some(Step::new("saved per month", format!("{before} − shared{unknown}"), Value::Money(saved)))
 }
@@ -324,7 +322,7 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
     let alike = question.tenants.iter().filter(|other| other.vram_peak_mib == tenant.vram_peak_mib);
     let name = match (profile, alike.count()) {
         (Some(_), alike @ 2..) => {
-            format!("{} such as {}", count_of(alike, "tenant", "tenants"), tenant.name)
+            format!("{} such as {}", counted(alike, "tenant", "tenants"), tenant.name)
         }
         _ => tenant.name.clone(),
     };
@@ -342,8 +340,8 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
 fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -> Vec<String> {
     let question = &plan.question;
     let (on, tenants) = (&question.on, &question.tenants);
-    let of_tenants = |number: usize| count_of(number, "tenant", "tenants");
-    let of_instances = |number: usize| count_of(number, "instance", "instances");
+    let of_tenants = |number: usize| counted(number, "tenant", "tenants");
+    let of_instances = |number: usize| counted(number, "instance", "instances");
     let without_peak = tenants.iter().filter(|tenant| tenant.peak_percent.is_none()).count();
     let without_hours = tenants.iter().filter(|tenant| tenant.hours.is_empty()).count();
     let kept = question.today.as_ref().filter(|today| today.kept > 0);
@@ -367,7 +365,7 @@ fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -> Vec<Strin
         if !question.is_launched => format!("AWS launches no new {}: only instances that run already can be shared, and one that stops may not start again", on.instance_type);
         if without_peak > 0 => format!("the peak of {} is unknown: placed by memory alone, and the peaks of their cards are unknown as well", of_tenants(without_peak));
         for today in kept => format!("on {} of {} of today, other GPUs do work that is skipped: they stay until it moves, and what sharing saves is not known", today.kept, of_instances(today.count()));
-        for smaller in smaller => format!("{paid}: {} × {name} with {} hold the same cards for {} per month. Check its CPUs and memory, and plan it with `--type {name}`", smaller.instances, counted(smaller.on.cards.into(), "such GPU each", "such GPUs each"), money(smaller.monthly), name = smaller.on.instance_type);
+        for smaller in smaller => format!("{paid}: {} × {name} with {} hold the same cards for {} per month. Check its CPUs and memory, and plan it with `--type {name}`", smaller.instances, counted(smaller.on.cards, "such GPU each", "such GPUs each"), money(smaller.monthly), name = smaller.on.instance_type);
         if smaller.is_none() && empty > 0 && empty * 2 >= gpus => format!("{paid}: no type with fewer of these GPUs is cheaper in this region");
         if packing.spare > 0 => format!("after the loss of {} all tenants have room; a spare instance must be set up like the lost one first", of_instances(packing.spare));
         if packing.spare == 0 && packing.instances > 0 => format!("losing one of {} leaves {}, and up to {} without room: `--survive-nodes 1` adds a spare one", of_instances(packing.instances), packing.instances - 1, of_tenants(packing.most_without_room));
@@ -379,7 +377,7 @@ fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -> Vec<Strin
         if is_uneven => "Kubernetes hands out replicas in any order: tenants may meet on other cards than in this plan".to_owned();
         if without_hours > 0 && tenants.len() > 1 => format!("the hours of {} are unknown: their separate peaks are added up as if they came at the same time", of_tenants(without_hours));
         if stranded > 0 => format!("{} stranded: no slice of these tenants can begin there", counted(stranded, "free memory slice is", "free memory slices are"));
-        if fewer > 0 => format!("another packing may take up to {} fewer: this one is not proved to be the best", count_of(fewer, "card", "cards"));
+        if fewer > 0 => format!("another packing may take up to {} fewer: this one is not proved to be the best", counted(fewer, "card", "cards"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Instances with their cards, the setups that several of them have alike, and words for them.
 
 use crate::planners::share::{CardMode, Lot, PackedCard, Packing, SharePlan, Today};
-use crate::report::shared::text::{counted, joined};
+use crate::report::shared::text::joined;
 use crate::savings::Slice;
 
 /// One instance of a packing.
@@ -79,10 +79,6 @@ pub(super) fn slowdown(total_slices: u8, compute_slices: u8) -> f64 {
 /// Instances of today, such as `5 × p4d.24xlarge`.
 pub(super) fn fleet(today: &Today) -> String {
     joined(today.instances.iter().map(|(name, (count, _))| format!("{count} × {name}")), " + ")
-}
-
-pub(super) fn count_of(number: usize, singular: &str, plural: &str) -> String {
-    counted(number as u64, singular, plural)
 }
 
 pub(super) fn packed_slices(packing: &Packing) -> impl Iterator<Item = &Slice> {
