@@ -49,19 +49,10 @@ pub fn profile_doc(report: &ProfileReport) -> Doc {
     }
 }
 
-/// The JSON schema of `gpucost profile`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn profile_schema() -> Result<String, serde_json::Error> {
-    let about = "Summary of a profiled run, which `diff` compares with another; docs/profile.md \
-                 says what each key means. What a driver does not report is null, not zero. \
-                 Percentages are 0-100, shares 0-1; keys that end in _gb are in GiB. Keys may be \
-                 added within a schema version.";
-    let record = Record::heads(document()).and(Record::heads(used_figures()));
-    let (alerts, types) = (alert_table(&[], &[]), candidate_table(Vec::new()));
-    let tables = [gpu_table(&[]), unit_table(&[]), alerts, phase_table(&[]), types];
-    doc_schema("profile", about, &[Doc::form_with_gaps(record, tables)])
+schema! {
+    /// The JSON schema of `gpucost profile`.
+    profile_schema: "profile", [Doc::form_with_gaps(Record::heads(document()).and(Record::heads(used_figures())), [gpu_table(&[]), unit_table(&[]), alert_table(&[], &[]), phase_table(&[]), candidate_table(Vec::new())])],
+    "Summary of a profiled run, which `diff` compares with another; docs/profile.md says what each key means. What a driver does not report is null, not zero. Percentages are 0-100, shares 0-1; keys that end in _gb are in GiB. Keys may be added within a schema version."
 }
 
 fn gpu_table(gpus: &[GpuProfile]) -> Table {
