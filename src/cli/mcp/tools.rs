@@ -49,58 +49,37 @@ enum Kind {
     Demo,
 }
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
-        name: "audit",
-        title: "Audit GPU costs",
-        about: "What GPU instances cost, what is wasted and why, and one plan of actions whose \
-                savings add up. Amounts are per month. Pass `from` or `demo`. Lists are in order \
-                of importance and shortened to `limit` entries; `summary` is always whole.",
-        arguments: "from demo region tag exclude_tag group_by risk redact",
-        output: Some(SchemaName::Audit),
-        is_of_account: true,
-    },
-    Tool {
-        name: "inventory",
-        title: "List GPU instances",
-        about: "GPU instances with shape, state, purchase option and price. Pass `from` or \
-                `demo`.",
-        arguments: "from demo region tag exclude_tag redact",
-        output: Some(SchemaName::Inventory),
-        is_of_account: true,
-    },
-    Tool {
-        name: "explain",
-        title: "Explain a figure of an audit",
-        about: "How a finding, verdict, cost or plan of an audit was derived, step by step. Pass \
-                the same `from` or `demo` as to `audit`.",
-        arguments: "id from demo risk redact",
-        output: None,
-        is_of_account: true,
-    },
-    Tool {
-        name: "pricing",
-        title: "Compare GPU prices",
-        about: "Prices of GPU instance types from the price catalog: on demand, spot, reserved, \
-                savings plans and capacity blocks.",
-        arguments: "types gpu count region provider os sort",
-        output: Some(SchemaName::Pricing),
-        is_of_account: false,
-    },
-    Tool {
-        name: "select",
-        title: "Rank instance types for a piece of work",
-        about: "Instance types that suit stated needs, a language model, or a workload of an \
-                estate, cheapest first, and why others are out. For a model, with memory, speed \
-                and the price of a million tokens.",
-        arguments: "kind restartable vram vram_total gpus gpu memory nvlink efa arch rate \
-                    cpu_seconds model params active_params dtype kv_dtype context concurrency \
-                    input_tokens output_tokens utilization type from demo workload budget_hourly \
-                    budget_monthly hours_per_month rank_by region",
-        output: Some(SchemaName::Answer),
-        is_of_account: false,
-    },
-];
+/// Declares the tools: name, title, schema of the answer, whether it is about the account, what it is
+/// about, and its arguments.
+macro_rules! tools {
+    ($($name:literal, $title:literal, $output:expr, $is_of_account:literal, $about:literal, $arguments:literal;)*) => {
+        pub(super) const TOOLS: &[Tool] = &[$(Tool {
+            name: $name,
+            title: $title,
+            about: $about,
+            arguments: $arguments,
+            output: $output,
+            is_of_account: $is_of_account,
+        }),*];
+    };
+}
+tools! {
+    "audit", "Audit GPU costs", Some(SchemaName::Audit), true,
+        "What GPU instances cost, what is wasted and why, and one plan of actions whose savings add up. Amounts are per month. Pass `from` or `demo`. Lists are in order of importance and shortened to `limit` entries; `summary` is always whole.",
+        "from demo region tag exclude_tag group_by risk redact";
+    "inventory", "List GPU instances", Some(SchemaName::Inventory), true,
+        "GPU instances with shape, state, purchase option and price. Pass `from` or `demo`.",
+        "from demo region tag exclude_tag redact";
+    "explain", "Explain a figure of an audit", None, true,
+        "How a finding, verdict, cost or plan of an audit was derived, step by step. Pass the same `from` or `demo` as to `audit`.",
+        "id from demo risk redact";
+    "pricing", "Compare GPU prices", Some(SchemaName::Pricing), false,
+        "Prices of GPU instance types from the price catalog: on demand, spot, reserved, savings plans and capacity blocks.",
+        "types gpu count region provider os sort";
+    "select", "Rank instance types for a piece of work", Some(SchemaName::Answer), false,
+        "Instance types that suit stated needs, a language model, or a workload of an estate, cheapest first, and why others are out. For a model, with memory, speed and the price of a million tokens.",
+        "kind restartable vram vram_total gpus gpu memory nvlink efa arch rate cpu_seconds model params active_params dtype kv_dtype context concurrency input_tokens output_tokens utilization type from demo workload budget_hourly budget_monthly hours_per_month rank_by region";
+}
 
 /// Arguments that are numbers, whatever the flag reads.
 const NUMBERS: &[&str] = &[
