@@ -4,6 +4,7 @@ use super::aws_args::{AwsArgs, OrgArgs, service};
 use super::choices::{above_zero, within};
 use super::demo::DemoChoice;
 use super::kubernetes::KubernetesArgs;
+use super::scope::name_of;
 use super::{Outcome, choices, flags, parsers, refusal};
 
 pub(super) use super::choices::{not_negative, positive};
@@ -387,6 +388,11 @@ impl DocFormat {
     pub fn is_table(self) -> bool {
         matches!(self, Self::Table | Self::Wide)
     }
+}
+
+/// The format of the same name that every document has; a table where none has it.
+pub(super) fn doc_format(format: impl ValueEnum) -> DocFormat {
+    DocFormat::from_str(&name_of(format), true).unwrap_or(DocFormat::Table)
 }
 
 /// Declares the formats of a document that has more of them than every document, each with its

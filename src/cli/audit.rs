@@ -1,21 +1,22 @@
 //! `gpucost audit`.
 
-use super::args::{AuditArgs, AuditFormat, OutputArgs};
+use super::args::{AuditArgs, AuditFormat, OutputArgs, doc_format};
+use super::check::unreadable_policy;
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
 use super::output::check_distinct;
 use super::price_age::PriceAge;
 use super::scope::{invocation, name_of};
 use super::view_args::{ViewFlags, check_known};
-use super::{Failure, Io, Outcome, estate, hinted, output, refusal, refused, units};
+use super::{Failure, Io, Outcome, estate, output, refusal, refused, units};
 use crate::analysis::{
     Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, audit_once, day_costs,
 };
-use crate::config::{ConfigError, SettingsFile, read_rejected};
+use crate::config::{SettingsFile, read_rejected};
 use crate::domain::{Clusters, RejectedAction, Risk, counted, safe, shown};
 use crate::report::{
     AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, doc_csv,
-    doc_html, doc_json, doc_markdown, doc_table, groups_doc,
+    doc_json, groups_doc,
 };
 use crate::savings::SkipReason;
 use clap::ValueEnum;
@@ -42,19 +43,18 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let accepted = risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let (mut estate, _) = estate::obtain(&args.estate, &settings, true, keys.as_ref(), io)?;
+    let asked = (&args.estate, &settings);
+    let (mut estate, _) = estate::obtain(asked, true, keys.as_ref(), io)?;
     // Once, for every reader of it below.
     estate.reduce();
     let clusters = if keys.is_some() { estate.clusters.clone() } else { Clusters::default() };
     let keeping = args.record.as_ref();
-    let keeping =
-        keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));
+    let keeping = keeping.map(|place| Keeping::of(place.as_ref(), &estate, asked, io));
     let keeping = keeping.transpose()?;
     let wanted = Wanted {
         args,
         facts: Facts::of((&args.export, format), &estate, &settings.policy),
-        days: (format == AuditFormat::Html)
-            .then(|| day_facts(&estate, (&args.estate, &settings), io)),
+        days: (format == AuditFormat::Html).then(|| day_facts(&estate, asked, io)),
         view: flags.view(),
         keys,
         hours_per_month: settings.policy.hours_per_month,
@@ -176,7 +176,6 @@ fn print(
         audit_screen(audit, &how)
     };
     let text = match format {
-        AuditFormat::Table | AuditFormat::Wide => doc_table(&screen(), style),
         AuditFormat::Json => {
             doc_json(&audit_doc(audit, groups.as_ref())).map_err(Failure::unexpected)?
         }
@@ -189,8 +188,6 @@ fn print(
             };
             args.export.marked(text?)
         }
-        AuditFormat::Markdown => doc_markdown(&screen()),
-        AuditFormat::Html => doc_html(&screen()),
         AuditFormat::Openmetrics => audit_openmetrics(audit),
         AuditFormat::Focus => {
             args.export.marked(wanted.facts.focus(audit, wanted.hours_per_month)?)
@@ -198,6 +195,7 @@ fn print(
         AuditFormat::Xlsx => {
             return output::bytes(&wanted.facts.workbook(audit)?, &args.estate.out, io);
         }
+        _ => output::doc_text(&screen(), doc_format(format), style)?,
     };
     output::document(&text, &args.estate.out, io)
 }
@@ -256,12 +254,7 @@ pub(super) fn rejected_actions(
         ("--output", output.filter(|_| !args.interactive)),
     ];
     check_distinct(named)?;
-    read_rejected(path, &shown(path)).map_err(|error| {
-        hinted! { error;
-            ConfigError::Io { .. } => "check the path passed to `--policy`";
-            ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
-        }
-    })
+    read_rejected(path, &shown(path)).map_err(unreadable_policy)
 }
 
 /// How many actions the plan does without, and which rejections fit no workload; absent without

@@ -1,10 +1,10 @@
 //! `gpucost bill`: what was really paid, and how that differs from an audit.
 
 use super::args::{DocFormat, EstateArgs, file_place, place};
-use super::price_age::PriceAge;
+use super::planning::Planning;
 use super::scope::invocation;
 use super::{
-    ExitCode, Failure, Io, Outcome, audit, bill_history, estate, flags, hint, hinted, live, output,
+    ExitCode, Failure, Io, Outcome, bill_history, estate, flags, hint, hinted, live, output,
     refusal, usage_history,
 };
 use crate::analysis::expected_bill;
@@ -57,8 +57,8 @@ struct Compared {
 
 pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     let out = &args.estate.out;
-    let (settings, format) = audit::settings(args.format, out, io)?;
-    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
+    let settings = &planning.settings;
     check_files(args)?;
     let options = BillOptions {
         tag: args.group_by.as_ref().and_then(BillKey::open).map(str::to_owned),
@@ -66,7 +66,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     };
     let mut ledger = Ledger::new(args.group_by.clone());
     let compared = if is_compared(args)? {
-        let (compared, expected) = compared(args, &settings, &age, io)?;
+        let (compared, expected) = compared(args, &planning, io)?;
         ledger = ledger.beside(expected);
         Some(compared)
     } else {
@@ -77,7 +77,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
         Some(ControlFlow::Break(())) => ControlFlow::Break(()),
         _ => ledger.add(line),
     };
-    let read = read(args, &options, &mut each, &settings, io)?;
+    let read = read(args, &options, &mut each, settings, io)?;
     if args.record.is_some() {
         bill_history::check_once(&read.in_two_forms)?;
     }
@@ -94,12 +94,12 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
         stated_currency: args.currency,
         audit: compared.as_ref().map(|comparison| comparison.origin.clone()),
     };
-    output::print_rows(&bill_answer(&bill, &origin), format, None, out, io)?;
+    output::print_rows(&bill_answer(&bill, &origin), planning.format, None, out, io)?;
     let lines = counted(bill.lines, "line", "lines");
     let files = counted(origin.read.files.len(), "file", "files");
     output::say(&format!("read {lines} of {files}"), out, io);
     if let Some((place, kept)) = args.record.as_ref().zip(kept) {
-        bill_history::keep(kept, place, (&args.estate, &settings), io)?;
+        bill_history::keep(kept, place, (&args.estate, settings), io)?;
     }
     let mut code = ExitCode::Done;
     if let Some(Compared { instances, gaps, warning, .. }) = compared {
@@ -155,14 +155,13 @@ fn is_compared(args: &BillArgs) -> Outcome<bool> {
 /// What the audit of an estate expects, or what recorded audits do.
 fn compared(
     args: &BillArgs,
-    settings: &SettingsFile,
-    age: &PriceAge,
+    planning: &Planning<'_>,
     io: &mut Io<'_>,
 ) -> Outcome<(Compared, Expected)> {
-    let of = &args.estate;
+    let (of, settings) = (&args.estate, &planning.settings);
     let is_live = args.compare || of.kubernetes.is_given();
     if let Some(place) = of.history.as_ref().filter(|_| !is_live) {
-        let (origin, expected) = bill_history::recorded(of, place, settings, io)?;
+        let (origin, expected) = bill_history::recorded((of, settings), place, io)?;
         let compared = Compared {
             instances: expected.instances.len(),
             gaps: Vec::new(),
@@ -173,7 +172,7 @@ fn compared(
     }
     let estate = estate::read(of, settings, io)?;
     let bill = expected_bill(&estate, &settings.policy);
-    let warning = age.check(bill.oldest_price, estate.as_of)?;
+    let warning = planning.age.check(bill.oldest_price, estate.as_of)?;
     let mut flags = invocation(&args.estate, None).estate_flags();
     if args.compare {
         flags.push_str(" --compare");

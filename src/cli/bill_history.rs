@@ -2,12 +2,11 @@
 //! bill in a history.
 
 use super::args::EstateArgs;
-use super::{
-    ExitCode, Failure, Io, Outcome, estate, hinted, history, live, output, refusal, usage_history,
-};
+use super::estate::Asked;
+use super::{Failure, Io, Outcome, estate, hinted, history, live, output, refusal, usage_history};
 use crate::analysis::{RecordedExpectation, TooManyHours};
 use crate::billing::{Expected, NotStored};
-use crate::config::{SettingsFile, parse_duration};
+use crate::config::parse_duration;
 use crate::domain::{BillKept, MonthlyBill, RecordedRun, safe, shell_word};
 use crate::report::text::fit;
 use crate::report::{BillAudit, kept_bill_text};
@@ -34,9 +33,8 @@ struct Found {
 /// # Errors
 /// When it cannot be read, or kept no hours of these days.
 pub(super) fn recorded(
-    args: &EstateArgs,
+    (args, settings): Asked<'_>,
     place: &Place,
-    settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Outcome<(BillAudit, Expected)> {
     history::check(place)?;
@@ -127,11 +125,10 @@ fn unread(error: HistoryError, place: &Place) -> Failure {
     if error.why.kind() != ErrorKind::InvalidData {
         return usage_history::unopened(error);
     }
-    let hint = format!(
+    Failure::hinted(format!(
         "`gpucost history verify {}` names every file with which something is wrong",
         shell_word(&place.word())
-    );
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    ))(error)
 }
 
 /// Columns of the number of an account in a message.
@@ -155,7 +152,7 @@ pub(super) fn check_once(in_two_forms: &BTreeSet<String>) -> Outcome<()> {
 pub(super) fn keep(
     bills: Vec<MonthlyBill>,
     place: &Place,
-    (args, settings): (&EstateArgs, &SettingsFile),
+    (args, settings): Asked<'_>,
     io: &mut Io<'_>,
 ) -> Outcome<()> {
     let access = usage_history::bucket_access(&estate::aws_options(&args.aws, settings, io), io);

@@ -342,7 +342,7 @@ pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
         CapacityError::BelowFloor { floor_seconds, .. } => {
             let faster = "make requests faster: a smaller batch, a faster GPU, fewer tokens";
             let hint = format!("pass `--objective` above {floor_seconds:.6}s, or {faster}{spread}");
-            Failure::new(ExitCode::Input, error).with_hint(hint)
+            Failure::hinted(hint)(error)
         }
     }
 }

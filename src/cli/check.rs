@@ -1,6 +1,6 @@
 //! `gpucost check`: the audit as a gate.
 
-use super::args::{DocFormat, EstateArgs, RISKS, place};
+use super::args::{EstateArgs, RISKS, doc_format, place};
 use super::diff::unreadable;
 use super::history::read_recorded;
 use super::price_age::PriceAge;
@@ -86,13 +86,6 @@ pub(super) enum CheckFormat {
     Junit,
     /// Block Kit, for a Slack incoming webhook
     Slack,
-}
-
-impl CheckFormat {
-    /// The format of the same name that every document has; a table where none has it.
-    pub fn of_documents(self) -> DocFormat {
-        DocFormat::from_str(&scope::name_of(self), true).unwrap_or(DocFormat::Table)
-    }
 }
 
 /// What to do instead of a check.
@@ -235,12 +228,15 @@ pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, St
 }
 
 pub(super) fn policy(path: &Path, name: &str) -> Outcome<GatePolicy> {
-    read_policy(path, name).map_err(|error| {
-        hinted! { error;
-            ConfigError::Io { .. } => "check the path passed to `--policy`";
-            ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
-        }
-    })
+    read_policy(path, name).map_err(unreadable_policy)
+}
+
+/// What it means that a policy cannot be read.
+pub(super) fn unreadable_policy(error: ConfigError) -> Failure {
+    hinted! { error;
+        ConfigError::Io { .. } => "check the path passed to `--policy`";
+        ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
+    }
 }
 
 /// What is written must not take the place of what is read.
@@ -284,9 +280,9 @@ pub(super) fn print(
                 let warning = format!("warning: {}\n", lines.join("\n  "));
                 let _ = io.stderr.write_all(warning.as_bytes());
             }
-            return output::print_rows(&doc, format.of_documents(), None, out, io).map(drop);
+            return output::print_rows(&doc, doc_format(format), None, out, io).map(drop);
         }
-        _ => return output::print_rows(&doc, format.of_documents(), None, out, io).map(drop),
+        _ => return output::print_rows(&doc, doc_format(format), None, out, io).map(drop),
     };
     output::document(&text, out, io)
 }

@@ -65,23 +65,23 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Outcome<SettingsFile> 
     Ok(settings)
 }
 
+/// The flags of an estate, and the settings that apply.
+pub(super) type Asked<'a> = (&'a EstateArgs, &'a SettingsFile);
+
 /// Gets, filters, redacts and records the estate.
 pub(super) fn read(args: &EstateArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<Estate> {
-    obtain(args, settings, true, None, io).map(|(estate, _)| estate)
+    obtain((args, settings), true, None, io).map(|(estate, _)| estate)
 }
 
 /// The estate that `explain` is about: the one that is named, else that of the
 /// last audit, with the masks of its names.
-pub(super) fn last_estate(
-    args: &EstateArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Outcome<(Estate, Masks)> {
+pub(super) fn last_estate(asked: Asked<'_>, io: &mut Io<'_>) -> Outcome<(Estate, Masks)> {
+    let (args, settings) = asked;
     // With a history, no copy is kept, and little is read again.
     let is_kept = args.history.is_some() || args.rollups.is_some();
     let is_named = args.demo.is_some() || args.from.is_some() || is_kept;
     if is_named || args.kubernetes.is_given() {
-        return obtain(args, settings, true, None, io);
+        return obtain(asked, true, None, io);
     }
     let scope = Scope::of(args)?;
     let samples = sampled::open_all(&args.profile_data)?;
@@ -89,27 +89,22 @@ pub(super) fn last_estate(
     sampled::join(&mut estate, samples)?;
     estate.commitments.is_unshared |= args.organization.no_commitment_sharing;
     scope.keep(&mut estate);
-    let masks = masks(&mut estate, args, settings, None);
+    let masks = masks(&mut estate, asked, None);
     add_own_prices(&mut estate.prices, settings, args.redact)?;
     Ok((estate, masks))
 }
 
 /// The same for commands that list and do not judge: CloudWatch is not asked,
 /// and its absence is not a gap.
-pub(super) fn estate_without_metrics(
-    args: &EstateArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Outcome<Estate> {
-    let (mut estate, _) = obtain(args, settings, false, None, io)?;
+pub(super) fn estate_without_metrics(asked: Asked<'_>, io: &mut Io<'_>) -> Outcome<Estate> {
+    let (mut estate, _) = obtain(asked, false, None, io)?;
     estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
     Ok(estate)
 }
 
 /// The same with the masks of its names. Keys of tags and labels to group by keep theirs.
 pub(super) fn obtain(
-    args: &EstateArgs,
-    settings: &SettingsFile,
+    (args, settings): Asked<'_>,
     metrics: bool,
     keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
@@ -145,7 +140,7 @@ pub(super) fn obtain(
             }
             add_cluster(&mut estate, cluster);
         }
-        rolled_up(estate, args, settings, metrics, io)?
+        rolled_up(estate, (args, settings), metrics, io)?
     } else {
         let is_kept = metrics && !args.no_cache && is_all_asked;
         let recorder = (is_kept || args.save.is_some()).then(Recorder::default);
@@ -154,7 +149,7 @@ pub(super) fn obtain(
         };
         // Samples of hosts are joined later, and CPU may size what only they measured.
         let refine = args.profile_data.is_empty().then_some(&choose as Refine<'_>);
-        let (estate, recorder) = live(args, settings, (metrics, refine), recorder, io)?;
+        let (estate, recorder) = live((args, settings), (metrics, refine), recorder, io)?;
         recorded = recorder.map(Recorder::finish);
         estate
     };
@@ -168,7 +163,7 @@ pub(super) fn obtain(
         scope.check(&estate)?;
     }
     scope.keep(&mut estate);
-    let masks = masks(&mut estate, args, settings, keys);
+    let masks = masks(&mut estate, (args, settings), keys);
     if let Some(path) = &args.save {
         let recorded = recorded.transpose().map_err(|error| {
             Failure::unexpected(error).with_hint(format!("set {}", cache::MORE_SPACE))
@@ -191,8 +186,7 @@ pub(super) fn obtain(
 /// A recorded estate with what roll-ups say of its machines.
 fn rolled_up(
     mut estate: Estate,
-    args: &EstateArgs,
-    settings: &SettingsFile,
+    (args, settings): Asked<'_>,
     metrics: bool,
     io: &Io<'_>,
 ) -> Outcome<Estate> {
@@ -227,12 +221,7 @@ pub(super) fn recorded(
 
 /// Masks an estate where that is asked for; no mask otherwise. Keys of tags stay that the command
 /// line and the settings speak of.
-fn masks(
-    estate: &mut Estate,
-    args: &EstateArgs,
-    settings: &SettingsFile,
-    keys: Option<&GroupingKeys>,
-) -> Masks {
+fn masks(estate: &mut Estate, (args, settings): Asked<'_>, keys: Option<&GroupingKeys>) -> Masks {
     if args.redact { redact(estate, kept_keys(settings, keys)) } else { Masks::default() }
 }
 
@@ -342,9 +331,8 @@ pub(super) fn agent_namespace(args: &EstateArgs, settings: &SettingsFile, io: &I
 
 /// Who else tells how machines are used.
 fn servers(
-    args: &EstateArgs,
+    (args, settings): Asked<'_>,
     aws_profile: Option<&String>,
-    settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Outcome<Vec<MetricServer>> {
     let connect = || args.prometheus.servers(aws_profile, &settings.metric_map, io);
@@ -376,8 +364,7 @@ fn choose_fine(
 }
 
 fn live(
-    args: &EstateArgs,
-    settings: &SettingsFile,
+    (args, settings): Asked<'_>,
     (metrics, refine): (bool, Option<Refine<'_>>),
     mut recorder: Option<Recorder>,
     io: &mut Io<'_>,
@@ -400,7 +387,7 @@ fn live(
     };
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
-    let servers = servers(args, aws.profile.as_ref(), settings, io)?;
+    let servers = servers((args, settings), aws.profile.as_ref(), io)?;
     let history = usage_history::wanted(args, options.metrics, servers.len())?;
     let rollups = usage_history::rollups(args, metrics)?;
     let access = usage_history::bucket_access(&aws, io);

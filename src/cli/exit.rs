@@ -88,8 +88,7 @@ pub(super) type Outcome<T = ExitCode> = Result<T, Failure>;
 
 impl From<NoResult> for Failure {
     fn from(error: NoResult) -> Self {
-        let hint = error.hint.clone();
-        Self::new(ExitCode::Input, error).with_hint(hint)
+        Self::hinted(error.hint.clone())(error)
     }
 }
 

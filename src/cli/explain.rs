@@ -18,7 +18,7 @@ const SHOWN_COLUMNS: usize = 100;
 pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Outcome {
     let (settings, format) = audit::settings(args.format, &args.estate.out, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
-    let (estate, masks) = estate::last_estate(&args.estate, &settings, io)?;
+    let (estate, masks) = estate::last_estate((&args.estate, &settings), io)?;
     let audited = audit_estate(&estate, &settings.policy, accepted);
     let id = masked_id(&args.id, &masks, &estate, &audited);
     let explained = find_explained(&audited, &estate.clusters, &id)

@@ -14,7 +14,7 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Outcome {
         ViewFlags { rows: &args.rows, verdicts: None, types: &args.of.types, sort: args.sort };
     planning.check_rows(|format| flags.refuse(format))?;
     let view = flags.view();
-    let estate = estate::estate_without_metrics(&args.estate, settings, io)?;
+    let estate = estate::estate_without_metrics((&args.estate, settings), io)?;
     let listing = list_instances(&estate, &settings.policy);
     let rows = inventory_rows(&listing);
     check_known(&view, &rows)?;

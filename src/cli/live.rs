@@ -3,7 +3,7 @@
 
 use super::args::OutputArgs;
 use super::usage_history::unopened;
-use super::{ExitCode, Failure, Io, Outcome};
+use super::{Failure, Io, Outcome, hinted};
 use crate::domain::WORK;
 use crate::gather::GatherError;
 use crate::sources::aws::Notice;
@@ -74,25 +74,16 @@ pub(super) fn runtime() -> io::Result<Runtime> {
 
 fn failed(error: GatherError) -> Failure {
     match error {
-        GatherError::Source(error) => {
-            let hint = error.hint();
-            Failure::unexpected(error).with_hint(hint)
-        }
-        GatherError::EveryRegion { ref first, .. } => {
-            let hint = first.hint();
-            Failure::unexpected(error).with_hint(hint)
-        }
-        GatherError::TooExpensive { .. } => Failure::new(ExitCode::Input, error).with_hint(
-            "raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source none`",
-        ),
-        GatherError::Window(_) => {
-            Failure::new(ExitCode::Input, error).with_hint("check `--as-of` and `--lookback`")
-        }
-        GatherError::OtherPeriods(_) => Failure::new(ExitCode::Input, error).with_hint(
-            "use a window of at most 63 days such as `--lookback 14d`, or an estate without \
-             metrics: `--metrics-source none`",
-        ),
         GatherError::History(error) => unopened(error),
+        GatherError::Source(ref source) | GatherError::EveryRegion { first: ref source, .. } => {
+            let hint = source.hint();
+            Failure::unexpected(error).with_hint(hint)
+        }
+        _ => hinted! { error;
+            GatherError::TooExpensive { .. } => "raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source none`";
+            GatherError::Window(_) => "check `--as-of` and `--lookback`";
+            _ => "use a window of at most 63 days such as `--lookback 14d`, or an estate without metrics: `--metrics-source none`";
+        },
     }
 }
 

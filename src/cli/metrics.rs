@@ -35,10 +35,7 @@ pub(super) fn setup(args: &MetricsSetupArgs, io: &mut Io<'_>) -> Outcome {
     let namespace = estate::agent_namespace(args, &settings, io);
     let setup = agent_setup(&audit, &namespace).map_err(Failure::unexpected)?;
     output::document(&setup.configuration, &args.out, io)?;
-    if !args.out.quiet {
-        // A closed stderr does not change what stdout got.
-        let _ = io.stderr.write_all(instructions(&setup, &audit).as_bytes());
-    }
+    output::say(&instructions(&setup, &audit), &args.out, io);
     Ok(output::close("measured", audit_command::seen(&audit), &audit.gaps, args, io))
 }
 
@@ -46,14 +43,13 @@ pub(super) fn setup(args: &MetricsSetupArgs, io: &mut Io<'_>) -> Outcome {
 fn instructions(setup: &AgentSetup, audit: &Audit) -> String {
     let mut text = String::from(
         "save it as /opt/aws/amazon-cloudwatch-agent/etc/gpu.json and run\n  \
-         amazon-cloudwatch-agent-ctl -a append-config -m ec2 -s -c file:/opt/aws/amazon-cloudwatch-agent/etc/gpu.json\n",
+         amazon-cloudwatch-agent-ctl -a append-config -m ec2 -s -c file:/opt/aws/amazon-cloudwatch-agent/etc/gpu.json",
     );
     let mut section = |title: &str, lines: &[String]| {
-        text.push_str(title);
+        text.push_str(&format!("\n{title}"));
         for line in lines {
             text.push_str(&format!("\n  {line}"));
         }
-        text.push('\n');
     };
     if !setup.lacking.is_empty() {
         section("on the NVIDIA GPU instances that report no GPU utilization:", &setup.lacking);

@@ -1,6 +1,6 @@
 //! What a run that was sampled used, from its file.
 
-use super::{ExitCode, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::config::SettingsFile;
 use crate::domain::{RunEnd, RunFacts, shown};
 use crate::profiling::{Cadence, NamedProfile, Profiler, Reducer, RunProfile, join_profiles};
@@ -37,8 +37,7 @@ pub(super) fn join(estate: &mut Estate, files: Vec<(String, SampleReader)>) -> O
 }
 
 pub(super) fn unreadable(error: SamplesError) -> Failure {
-    let hint = error.hint();
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    Failure::hinted(error.hint())(error)
 }
 
 /// The profile of a file of samples or of a log of nvidia-smi.

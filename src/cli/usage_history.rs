@@ -3,7 +3,7 @@
 
 use super::args::{EstateArgs, OutputArgs, Resolution};
 use super::output::say;
-use super::{ExitCode, Failure, Io, Outcome, is_full, refusal};
+use super::{Failure, Io, Outcome, is_full, refusal};
 use crate::domain::{counted, safe, shell_word};
 use crate::gather::GatherOptions;
 use crate::sources::SourceError;
@@ -86,8 +86,7 @@ pub(super) fn unopened(error: HistoryError) -> Failure {
             "free space there, or use another directory".to_owned()
         }
         (None, None) => {
-            let hint = "use a directory that can be created and listed";
-            return Failure::new(ExitCode::Input, error).with_hint(hint);
+            return Failure::hinted("use a directory that can be created and listed")(error);
         }
     };
     Failure::unexpected(error).with_hint(hint)

@@ -2,9 +2,9 @@
 //! the agent's metrics are there.
 
 use super::servers::failed;
-use crate::cli::args::{EstateArgs, MetricsSource};
+use crate::cli::args::MetricsSource;
+use crate::cli::estate::Asked;
 use crate::cli::{Io, Outcome, estate};
-use crate::config::SettingsFile;
 use crate::domain::GapSubject;
 use crate::report::{Check, CheckArea, CheckStatus};
 use crate::sources::aws::{
@@ -37,11 +37,7 @@ pub(super) struct AccountProbe {
 
 impl AccountProbe {
     /// Of the flags of an audit; absent where it reads no account.
-    pub(super) fn of(
-        args: &EstateArgs,
-        settings: &SettingsFile,
-        io: &Io<'_>,
-    ) -> Outcome<Option<Self>> {
+    pub(super) fn of((args, settings): Asked<'_>, io: &Io<'_>) -> Outcome<Option<Self>> {
         if args.kubernetes.is_alone() {
             return Ok(None);
         }

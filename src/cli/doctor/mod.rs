@@ -27,7 +27,7 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Outcome {
     refuse_recorded(&args.estate)?;
     let (settings, format) = audit::settings(args.format, &args.estate.out, io)?;
     let asked = &args.estate;
-    let account = cloud::AccountProbe::of(asked, &settings, io)?;
+    let account = cloud::AccountProbe::of((asked, &settings), io)?;
     let servers = ServerProbe::of(asked, &settings, io)?;
     let cluster = ClusterProbe::of(&asked.kubernetes, io)?;
     let without_cluster = not_asked(io);

@@ -1,13 +1,13 @@
 //! `gpucost history digest`: what happened since an earlier audit, printed or sent.
 
-use super::places::{flag, incomplete, read_recorded};
+use super::places::{ending, flag, read_recorded};
 use super::trend::public_price;
 use crate::cli::args::{DocFormat, OutputArgs, doc_formats, place};
 use crate::cli::aws_args::BucketArgs;
 use crate::cli::choices::Choices;
 use crate::cli::{
-    ExitCode, Failure, Io, Outcome, audit, estate, flags, hint, known_prices, live, output,
-    parsers, refusal, refused,
+    Failure, Io, Outcome, audit, estate, flags, hint, known_prices, live, output, parsers, refusal,
+    refused,
 };
 use crate::config::parse_duration;
 use crate::domain::counted;
@@ -103,10 +103,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Outcome {
             None => output::document(&text, &args.out, io)?,
         }
     }
-    if is_whole {
-        return Ok(ExitCode::Done);
-    }
-    Ok(incomplete(args.history.as_ref(), io))
+    ending(is_whole, args.history.as_ref(), io)
 }
 
 fn nothing(why: NoDigest) -> Failure {

@@ -42,10 +42,9 @@ pub(super) fn run(args: &ImportArgs, io: &mut Io<'_>) -> Outcome {
 
 fn failed(error: HistoryError) -> Failure {
     if error.why.kind() == ErrorKind::InvalidData {
-        return Failure::new(ExitCode::Input, error).with_hint(
-            "write all tables of that day again into an empty directory; docs/scale.md says what \
-             the files must be",
-        );
+        let hint = "write all tables of that day again into an empty directory; docs/scale.md \
+                    says what the files must be";
+        return Failure::hinted(hint)(error);
     }
     unopened(error)
 }

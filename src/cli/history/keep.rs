@@ -2,9 +2,9 @@
 
 use super::places::Opening;
 use crate::analysis::{Audit, DayFacts, StoredAudit};
-use crate::cli::args::{EstateArgs, OutputArgs};
-use crate::cli::{Io, Outcome, estate, refusal};
-use crate::config::SettingsFile;
+use crate::cli::args::OutputArgs;
+use crate::cli::estate::{Asked, aws_options};
+use crate::cli::{Io, Outcome, refusal};
 use crate::domain::{Policy, latest_believed};
 use crate::report::kept_run_text;
 use crate::sources::files::{HistoryError, Records};
@@ -19,11 +19,8 @@ pub(in crate::cli) struct Keeping {
 
 /// What an estate says of single days. What was recorded is taken to have been read when its
 /// window ended.
-pub(in crate::cli) fn day_facts(
-    estate: &Estate,
-    (args, settings): (&EstateArgs, &SettingsFile),
-    io: &Io<'_>,
-) -> DayFacts {
+pub(in crate::cli) fn day_facts(estate: &Estate, asked: Asked<'_>, io: &Io<'_>) -> DayFacts {
+    let (args, settings) = asked;
     let is_recorded = args.from.is_some() || args.demo.is_some();
     let read_at = if is_recorded { estate.as_of } else { io.now };
     DayFacts::of(estate, &settings.policy, read_at)
@@ -37,7 +34,7 @@ impl Keeping {
     pub(in crate::cli) fn of(
         named: Option<&Place>,
         estate: &Estate,
-        (args, settings): (&EstateArgs, &SettingsFile),
+        (args, settings): Asked<'_>,
         io: &Io<'_>,
     ) -> Outcome<Self> {
         if estate.as_of > latest_believed(io.now) {
@@ -45,7 +42,7 @@ impl Keeping {
                 "the estate is of {}, which is ahead of now: it is not recorded", estate.as_of;
                 "correct the clock of the machine that read it, or `--as-of`, and read it again"));
         }
-        let aws = estate::aws_options(&args.aws, settings, io);
+        let aws = aws_options(&args.aws, settings, io);
         Ok(Self {
             history: Opening::of(named.or(args.history.as_ref()), &aws, io),
             facts: day_facts(estate, (args, settings), io),

@@ -41,13 +41,17 @@ pub(in crate::cli) fn read_recorded(
     Ok(recorded)
 }
 
-/// Says that a report is without some of the days of a place, and how to find which files.
-pub(in crate::cli) fn incomplete(named: Option<&Place>, io: &mut Io<'_>) -> ExitCode {
+/// The exit code of a report of a place. Where it is without some of the days, says so, and how
+/// to find which files.
+pub(super) fn ending(is_whole: bool, named: Option<&Place>, io: &mut Io<'_>) -> Outcome {
+    if is_whole {
+        return Ok(ExitCode::Done);
+    }
     let place = named.map_or(String::new(), |place| format!(" {}", shell_word(&place.word())));
     let hint =
         format!("`gpucost history verify{place}` names them; their days count as not recorded");
     let error = "incomplete: files of the history cannot be used";
-    output::complain(error, &hint, ExitCode::Incomplete, io)
+    Ok(output::complain(error, &hint, ExitCode::Incomplete, io))
 }
 
 /// The directory without a name.

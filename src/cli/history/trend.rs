@@ -1,13 +1,12 @@
 //! `gpucost history`: the sums of recorded audits.
 
-use super::places::{flag, incomplete, read_recorded};
+use super::places::{ending, flag, read_recorded};
 use crate::catalog::bundled_quote;
 use crate::cli::args::{DocFormat, OutputArgs, not_negative, place};
 use crate::cli::aws_args::BucketArgs;
 use crate::cli::choices::Choices;
 use crate::cli::{
-    ExitCode, Failure, Io, Outcome, audit, choices, did_you_mean, flags, known_prices, output,
-    refused,
+    Failure, Io, Outcome, audit, choices, did_you_mean, flags, known_prices, output, refused,
 };
 use crate::domain::{DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, nearest_names};
 use crate::report::history_answer;
@@ -99,10 +98,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Outcome {
         let warning = "warning: CSV has the trend alone; `--format json` has all of it";
         output::warn(Some(warning.to_owned()), &args.out, io);
     }
-    if is_whole {
-        return Ok(ExitCode::Done);
-    }
-    Ok(incomplete(args.history.as_ref(), io))
+    ending(is_whole, args.history.as_ref(), io)
 }
 
 fn units(args: &TrendArgs) -> Outcome<Vec<DatedUnits>> {
