@@ -9,15 +9,12 @@ use crate::domain::{
 };
 use crate::report::doc::{Kind, Table, Value, columns};
 use crate::report::reserved::CURRENCIES;
-use crate::report::shared::sparkline::sparkline;
+use crate::report::shared::sparkline::peaks;
 use crate::report::shared::text::{a_year, joined, json_account};
 use crate::report::shared::view::class_of;
 use crate::savings::UnusedCommitment;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-
-/// Bars of a workload.
-const BARS: usize = 14;
 
 /// A workload with what commitments pay of it.
 pub(super) struct Row<'a> {
@@ -101,7 +98,7 @@ columns! {
         opt text "aws", "AWS says", Spare(9), row.workload.aws_opinion(), "";
         opt money "aws_opinion_monthly_savings", "", Data, row.workload.aws_savings(), "";
         opt text "plan.caveats", "", Flat, caveats(&row.audited.actions), "";
-        opt text "peaks", "hourly peaks", Spare(11), row.bars(), "";
+        opt text "peaks", "hourly peaks", Spare(11), peaks(row.workload, row.ascii), "";
     }
 
     fn members<'a>(member: (&'a Member, &'a InstanceUsage, Option<Money>)) {
@@ -168,13 +165,6 @@ impl<'a> Row<'a> {
 
     fn commitments(&self) -> Vec<String> {
         self.committed.iter().flat_map(|cost| cost.commitments.keys().cloned()).collect()
-    }
-
-    /// The largest utilization of each hour, from when it was first seen in the window on.
-    fn bars(&self) -> Option<String> {
-        let hours = self.workload.activity.hours();
-        let maxima: Vec<Option<f64>> = hours.map(|hour| hour.maximum).collect();
-        sparkline(&maxima, BARS, self.ascii)
     }
 }
 

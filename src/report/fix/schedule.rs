@@ -83,8 +83,7 @@ pub(super) fn alone(fix: &WorkloadFix<'_>) -> Option<Procedure> {
     procedure.before.extend(erased_store(workload));
     // What makes names its own: the first instance.
     let id = first.member.id.native().chars();
-    let suffix = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(30);
-    let suffix: String = suffix.collect();
+    let suffix: String = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(30).collect();
     let role = format!("gpucost-schedule-{suffix}");
     create(fix, &role, &mut procedure.steps);
     for edge in edges(schedule) {

@@ -4,7 +4,7 @@ use super::model::Model;
 use super::words::{bold, first_row, left, right, row};
 use crate::analysis::AuditedWorkload;
 use crate::domain::Money;
-use crate::report::shared::sparkline::sparkline;
+use crate::report::shared::sparkline::{WINDOW, peaks};
 use crate::report::shared::text::{ABSENT, count, counted, fit, money_or_absent, percent};
 use crate::report::shared::view::{RowFacts, SortKey, sum};
 use ratatui::text::Line;
@@ -14,8 +14,6 @@ use std::collections::BTreeSet;
 const LEAST_NAME: usize = 16;
 /// Columns that mark the row of the cursor.
 const MARK: usize = 2;
-/// Hours of a bar's part of the window.
-const BARS: usize = 14;
 
 /// A column beside the name of a workload.
 struct Column {
@@ -42,7 +40,7 @@ beside_the_name! {
     "CLASS", 17, 4, left, |_, facts, _| facts.class.to_owned();
     "TEAM", 14, 8, left, |_, facts, _| facts.team.clone().unwrap_or_else(|| ABSENT.to_owned());
     "UTIL", 6, 2, right, |_, facts, _| facts.utilization.map_or_else(|| ABSENT.to_owned(), percent);
-    "BUSIEST", BARS, 6, left, |audited, _, ascii| bars(audited, ascii);
+    "BUSIEST", WINDOW, 6, left, |audited, _, ascii| peaks(&audited.workload, ascii).unwrap_or_else(|| ABSENT.to_owned());
     "COST/MONTH", 12, 0, right, |_, facts, _| money_or_absent(facts.cost);
     "SAVES/MONTH", 12, 1, right, |_, facts, _| money_or_absent(facts.monthly_savings);
     "PLAN", 20, 5, left, |audited, _, _| audited.actions.iter().map(|action| action.kind().name()).collect::<Vec<_>>().join(", ");
@@ -100,12 +98,6 @@ fn columns(width: usize) -> (Vec<&'static Column>, usize) {
     });
     places.sort_unstable();
     (places.into_iter().map(|place| &COLUMNS[place]).collect(), LEAST_NAME + left)
-}
-
-fn bars(audited: &AuditedWorkload, ascii: bool) -> String {
-    let hours = audited.workload.activity.hours();
-    let maxima: Vec<Option<f64>> = hours.map(|hour| hour.maximum).collect();
-    sparkline(&maxima, BARS, ascii).unwrap_or_else(|| ABSENT.to_owned())
 }
 
 /// A line of a list.

@@ -1,5 +1,6 @@
 //! Cells and lines that more than one screen has.
 
+pub(super) use crate::report::live::bold;
 use crate::report::shared::text::fit;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
@@ -16,10 +17,6 @@ pub(super) fn left(text: &str, width: usize) -> String {
 pub(super) fn right(text: &str, width: usize) -> String {
     let text = fit(text, width);
     " ".repeat(width.saturating_sub(text.width())) + &text
-}
-
-pub(super) fn bold() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
 }
 
 /// A row of a list, marked where the cursor is.

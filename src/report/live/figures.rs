@@ -46,7 +46,7 @@ pub(super) fn accent(view: &LiveView, color: Color) -> Style {
     if view.color { Style::new().fg(color) } else { Style::new() }
 }
 
-pub(super) fn bold() -> Style {
+pub(in crate::report) fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 

@@ -10,7 +10,7 @@ mod sections;
 mod tests;
 mod view;
 
-pub(in crate::report) use figures::bytes_per_second;
+pub(in crate::report) use figures::{bold, bytes_per_second};
 pub use sections::status_line;
 pub use view::{LiveGpu, LiveView};
 

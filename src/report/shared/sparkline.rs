@@ -1,11 +1,23 @@
 //! A series of percentages as a row of small bars.
 
+use crate::domain::Workload;
+
 /// Bars from the lowest eighth to the whole of a cell, and what stands for them in ASCII.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_BARS: [char; 8] = ['_', '.', '-', '=', '+', '*', '#', '@'];
 /// What stands where nothing is known.
 const UNKNOWN: char = '·';
 const ASCII_UNKNOWN: char = ' ';
+
+/// Bars of a workload.
+pub const WINDOW: usize = 14;
+
+/// The largest utilization of each hour of a workload, from when it was first seen in the window
+/// on.
+pub fn peaks(workload: &Workload, ascii: bool) -> Option<String> {
+    let maxima: Vec<Option<f64>> = workload.activity.hours().map(|hour| hour.maximum).collect();
+    sparkline(&maxima, WINDOW, ascii)
+}
 
 /// Percentages, oldest first, as `cells` bars on a scale from 0 to 100: each is the mean of
 /// what is known of its part of the series. `None` where nothing at all is known.
