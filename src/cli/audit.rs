@@ -48,9 +48,9 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     // Once, for every reader of it below.
     estate.reduce();
     let clusters = if keys.is_some() { estate.clusters.clone() } else { Clusters::default() };
-    let keeping = args.record.as_ref();
-    let keeping = keeping.map(|place| Keeping::of(place.as_ref(), &estate, asked, io));
-    let keeping = keeping.transpose()?;
+    let record = args.record.as_ref();
+    let keeping =
+        record.map(|place| Keeping::of(place.as_ref(), &estate, asked, io)).transpose()?;
     let wanted = Wanted {
         args,
         facts: Facts::of((&args.export, format), &estate, &settings.policy),

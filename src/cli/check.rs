@@ -115,10 +115,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
     let invocation = invocation(args);
     let nights = spend_history(args, &policy, &settings, io)?;
     // A demo is of no day.
-    let now = match args.estate.demo {
-        Some(_) => audit.as_of,
-        None => io.now.max(audit.as_of),
-    };
+    let now = if args.estate.demo.is_some() { audit.as_of } else { io.now.max(audit.as_of) };
     let mut report = gate(&audit, &policy, before.as_ref(), nights.as_ref(), (audit.as_of, now));
     report.name_estate(&invocation.estate_flags());
     report.settings = settings.money_settings(&io.folder);

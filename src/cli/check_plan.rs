@@ -1,6 +1,7 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
 use super::check::{CheckArgs, check_files, ending, found_policy, policy, print};
+use super::known_prices::is_several;
 use super::price_age::PriceAge;
 use super::{Io, Outcome, estate, hinted, known_prices, output, refusal};
 use crate::analysis::gate::{gate_plan, unjudged_by_plan};
@@ -57,9 +58,8 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
 /// The region of a plan that names none: of the flag or the settings, and not the default
 /// of an AWS profile.
 fn region(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Option<String>> {
-    let is_one = |name: &str| name != "all" && !name.contains([',', '*']);
     if let Some(named) = &args.estate.aws.region {
-        if !is_one(named) {
+        if is_several(named) {
             return Err(refusal!(
                 "`--region {named}` is not a single region: with `--terraform-plan` it is the \
                  default where the plan sets none";
@@ -68,7 +68,7 @@ fn region(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Opt
         return Ok(Some(named.trim().to_owned()));
     }
     let usual = io.variable("GPUCOST_REGION").or(settings.region.as_ref());
-    Ok(usual.filter(|name| is_one(name)).cloned())
+    Ok(usual.filter(|name| !is_several(name)).cloned())
 }
 
 /// Reads the plan that a flag names; `region` stands in where the plan names none.

@@ -238,10 +238,7 @@ fn wanted(
         sources: BTreeMap::new(),
     };
     if args.gpus.is_none() {
-        let source = match wanted.model() {
-            Some(_) => "as many as hold the model",
-            None => "default",
-        };
+        let source = wanted.model().map_or("default", |_| "as many as hold the model");
         wanted.sources.insert("gpus", source.to_owned());
     }
     let sources = wanted.model().map(|served| model_sources(args, served));
@@ -308,10 +305,7 @@ fn model_sources(args: &SelectArgs, served: &ServedModel) -> Vec<(&'static str, 
     let passed = passed(args);
     let shape = served.model.shape_of;
     let shape = shape.map_or("flags".to_owned(), |name| format!("config.json of {name}"));
-    let active = match served.model.is_mixture() {
-        true => &shape,
-        false => "all of a dense model",
-    };
+    let active = if served.model.is_mixture() { &shape } else { "all of a dense model" };
     let assumed = "assumed, see docs/planners/select.md";
     let of_policy = "vram_headroom of the policy";
     let rest = "the rest of the context, or half of it";
@@ -336,11 +330,7 @@ fn model_sources(args: &SelectArgs, served: &ServedModel) -> Vec<(&'static str, 
         ("utilization_percent", "utilization", "default"),
     ]
     .map(|(key, flag, otherwise)| {
-        let source = match passed.contains(flag) {
-            true => typed(flag),
-            false => otherwise.to_owned(),
-        };
-        (key, source)
+        (key, if passed.contains(flag) { typed(flag) } else { otherwise.to_owned() })
     })
     .to_vec()
 }

@@ -251,10 +251,7 @@ pub(super) fn option(name: &str, value: impl AsRef<OsStr>) -> OsString {
 }
 
 fn is_named(arg: &Arg, name: &str) -> bool {
-    match arg.get_long() {
-        Some(long) => long == hyphens(name),
-        None => arg.get_id() == name,
-    }
+    arg.get_long().map_or(arg.get_id() == name, |long| long == hyphens(name))
 }
 
 /// An argument that is there; `null` is one that is not.
