@@ -3,8 +3,8 @@
 
 use super::workloads::{caveats, of_plan, saved, target};
 use crate::analysis::{Charge, ChargeKind, UnusedCharge};
-use crate::domain::{Action, Provider, Window};
-use crate::report::doc::{CsvRows, Doc, Table, columns, doc_csv};
+use crate::domain::{Action, Money, Provider, Window};
+use crate::report::doc::{Doc, Table, columns, doc_csv};
 use crate::report::shared::text::{json_account, json_escaped, rounded};
 use crate::savings::CommitmentKind;
 use jiff::civil::Date;
@@ -16,116 +16,77 @@ use std::collections::BTreeSet;
 /// What every row says that it is.
 const ESTIMATE: &str = "estimate, not a bill";
 
+/// What ran, or else what is paid for and does not run; and whether it has the saving of its
+/// workload or commitment, which stands once so that its column sums to those of the plan.
+type Row<'a> = (Result<&'a Charge<'a>, &'a UnusedCharge<'a>>, bool);
+
 columns! {
-    /// The columns of the specification in its order, and ours after them.
-    fn used<'a>(row: (&'a Charge<'a>, bool)) {
-        opt text "AvailabilityZone", "", Flat, row.0.zone.clone(), "";
-        money "BilledCost", "", Flat, row.0.billed, "";
-        text "BillingAccountId", "", Flat, payer(json_account(&row.0.one.workload.key.account)), "";
+    /// The columns of the specification in its order, and ours after them. Of what does not run,
+    /// room of a capacity reservation is paid by the hour; the unused part of a commitment by its
+    /// fee, has no list price, and is about no resource but the commitment.
+    fn rows<'a>(row: Row<'a>) {
+        opt text "AvailabilityZone", "", Flat, row.0.ok().and_then(|charge| charge.zone.clone()), "";
+        money "BilledCost", "", Flat, row.0.map_or_else(|unused| unused.billed, |charge| charge.billed), "";
+        text "BillingAccountId", "", Flat, payer(row), "";
         opt text "BillingAccountName", "", Flat, None::<String>, "";
-        text "BillingCurrency", "", Flat, row.0.effective.currency().code().to_owned(), "";
-        text "BillingPeriodEnd", "", Flat, billing_period(row.0.period).1, "";
-        text "BillingPeriodStart", "", Flat, billing_period(row.0.period).0, "";
+        text "BillingCurrency", "", Flat, effective(row).currency().code().to_owned(), "";
+        text "BillingPeriodEnd", "", Flat, billing_period(period(row)).1, "";
+        text "BillingPeriodStart", "", Flat, billing_period(period(row)).0, "";
         text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
         opt text "ChargeClass", "", Flat, None::<String>, "";
-        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: {} {}", words(row.0.kind).0[0], row.0.one.workload.key.instance_type), "";
+        text "ChargeDescription", "", Flat, row.0.map_or_else(|unused| format!("Estimate by gpucost: unused, {}", unused.one.name), |charge| format!("Estimate by gpucost: {} {}", words(charge.kind).0[0], charge.one.workload.key.instance_type)), "";
         text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
-        text "ChargePeriodEnd", "", Flat, time(row.0.period.end), "";
-        text "ChargePeriodStart", "", Flat, time(row.0.period.start), "";
-        opt word[&[]] "CommitmentDiscountCategory", "", Flat, words(row.0.kind).1.map(|(category, _)| category), "";
-        opt text "CommitmentDiscountId", "", Flat, row.0.commitment.clone(), "";
+        text "ChargePeriodEnd", "", Flat, time(period(row).end), "";
+        text "ChargePeriodStart", "", Flat, time(period(row).start), "";
+        opt word[&[]] "CommitmentDiscountCategory", "", Flat, paid_by(row).map(|(category, _)| category), "";
+        opt text "CommitmentDiscountId", "", Flat, row.0.map_or_else(|unused| discount(unused).map(|_| unused.one.id.clone()), |charge| charge.commitment.clone()), "";
         opt text "CommitmentDiscountName", "", Flat, None::<String>, "";
-        opt word[&[]] "CommitmentDiscountStatus", "", Flat, words(row.0.kind).1.map(|_| "Used"), "";
-        opt word[&[]] "CommitmentDiscountType", "", Flat, words(row.0.kind).1.map(|(_, kind)| kind), "";
-        text "ConsumedQuantity", "", Flat, plain(row.0.hours), "";
-        text "ConsumedUnit", "", Flat, "Hours".to_owned(), "";
-        money "ContractedCost", "", Flat, row.0.list, "";
-        opt text "ContractedUnitPrice", "", Flat, row.0.unit_price.map(plain), "";
-        money "EffectiveCost", "", Flat, row.0.effective, "";
-        text "InvoiceIssuerName", "", Flat, cloud(row.0.one.workload.key.provider)[1].to_owned(), "";
-        money "ListCost", "", Flat, row.0.list, "";
-        opt text "ListUnitPrice", "", Flat, row.0.unit_price.map(plain), "";
-        word[&[]] "PricingCategory", "", Flat, words(row.0.kind).0[2], "";
-        text "PricingQuantity", "", Flat, plain(row.0.hours), "";
-        text "PricingUnit", "", Flat, "Hours".to_owned(), "";
-        text "ProviderName", "", Flat, cloud(row.0.one.workload.key.provider)[0].to_owned(), "";
-        text "PublisherName", "", Flat, cloud(row.0.one.workload.key.provider)[1].to_owned(), "";
-        text "RegionId", "", Flat, row.0.one.workload.key.region.clone(), "";
-        text "RegionName", "", Flat, row.0.one.workload.key.region.clone(), "";
-        text "ResourceId", "", Flat, row.0.instance.map_or_else(|| row.0.one.workload.id(), |id| id.native().to_owned()), "";
-        text "ResourceName", "", Flat, row.0.one.workload.name.clone(), "";
-        word[&[]] "ResourceType", "", Flat, if instances(row.0) == 1 { "instance" } else { "instances" }, "";
-        word[&[]] "ServiceCategory", "", Flat, if is_idle_storage(row.0) { "Storage" } else { "Compute" }, "";
-        word[&[]] "ServiceName", "", Flat, cloud(row.0.one.workload.key.provider)[2], "";
-        text "SkuId", "", Flat, sku(row.0), "";
-        text "SkuPriceId", "", Flat, format!("{}/{}/{}", row.0.one.workload.key.region, sku(row.0), words(row.0.kind).0[1]), "";
-        text "SubAccountId", "", Flat, payer(json_account(&row.0.one.workload.key.account)), "";
+        opt word[&[]] "CommitmentDiscountStatus", "", Flat, paid_by(row).map(|_| if row.0.is_ok() { "Used" } else { "Unused" }), "";
+        opt word[&[]] "CommitmentDiscountType", "", Flat, paid_by(row).map(|(_, kind)| kind), "";
+        opt text "ConsumedQuantity", "", Flat, row.0.ok().map(|charge| plain(charge.hours)), "";
+        opt word[&[]] "ConsumedUnit", "", Flat, row.0.ok().map(|_| "Hours"), "";
+        money "ContractedCost", "", Flat, row.0.map_or_else(|unused| unused.billed, |charge| charge.list), "";
+        opt text "ContractedUnitPrice", "", Flat, row.0.ok().and_then(|charge| charge.unit_price).map(plain), "";
+        money "EffectiveCost", "", Flat, effective(row), "";
+        text "InvoiceIssuerName", "", Flat, seller(row)[1].to_owned(), "";
+        money "ListCost", "", Flat, row.0.map_or_else(|unused| unused.billed, |charge| charge.list), "";
+        opt text "ListUnitPrice", "", Flat, row.0.ok().and_then(|charge| charge.unit_price).map(plain), "";
+        word[&[]] "PricingCategory", "", Flat, row.0.map_or_else(|unused| if discount(unused).is_some() { "Committed" } else { "Standard" }, |charge| words(charge.kind).0[2]), "";
+        opt text "PricingQuantity", "", Flat, row.0.map_or_else(|unused| unused.hours, |charge| Some(charge.hours)).map(plain), "";
+        opt word[&[]] "PricingUnit", "", Flat, row.0.map_or_else(|unused| unused.hours, |charge| Some(charge.hours)).map(|_| "Hours"), "";
+        text "ProviderName", "", Flat, seller(row)[0].to_owned(), "";
+        text "PublisherName", "", Flat, seller(row)[1].to_owned(), "";
+        opt text "RegionId", "", Flat, row.0.map_or_else(|unused| unused.one.region.clone(), |charge| Some(charge.one.workload.key.region.clone())), "";
+        opt text "RegionName", "", Flat, row.0.map_or_else(|unused| unused.one.region.clone(), |charge| Some(charge.one.workload.key.region.clone())), "";
+        text "ResourceId", "", Flat, row.0.map_or_else(|unused| unused.one.id.clone(), |charge| charge.instance.map_or_else(|| charge.one.workload.id(), |id| id.native().to_owned())), "";
+        text "ResourceName", "", Flat, row.0.map_or_else(|unused| unused.one.name.clone(), |charge| charge.one.workload.name.clone()), "";
+        word[&[]] "ResourceType", "", Flat, row.0.map_or_else(|unused| unused.one.kind, |charge| if instances(charge) == 1 { "instance" } else { "instances" }), "";
+        word[&[]] "ServiceCategory", "", Flat, if row.0.is_ok_and(is_idle_storage) { "Storage" } else { "Compute" }, "";
+        word[&[]] "ServiceName", "", Flat, seller(row)[2], "";
+        text "SkuId", "", Flat, row.0.map_or_else(|unused| unused.one.kind.to_owned(), sku), "";
+        text "SkuPriceId", "", Flat, row.0.map_or_else(|unused| format!("{}/unused", unused.one.kind), |charge| format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), words(charge.kind).0[1])), "";
+        text "SubAccountId", "", Flat, payer(row), "";
         opt text "SubAccountName", "", Flat, None::<String>, "";
-        opt text "Tags", "", Flat, tags(row.0), "";
+        opt text "Tags", "", Flat, row.0.ok().and_then(tags), "";
         text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
-        text "x_WorkloadId", "", Flat, row.0.one.workload.id(), "";
-        text "x_WorkloadKind", "", Flat, row.0.one.workload.kind.to_string(), "";
-        text "x_InstanceType", "", Flat, row.0.one.workload.key.instance_type.clone(), "";
-        count "x_InstanceCount", "", Flat, instances(row.0), "";
-        opt text "x_GpuModel", "", Flat, row.0.one.workload.shape.as_ref().and_then(|shape| Some(shape.gpu.as_ref()?.model.name().to_owned())), "";
-        opt text "x_GpuCount", "", Flat, gpus(row.0).map(plain), "";
-        word[&[]] "x_Classification", "", Flat, row.0.one.verdict.classification.name(), "";
-        opt word[&[]] "x_State", "", Flat, row.0.one.verdict.state.map(|state| state.name()), "";
-        opt text "x_MeanUtilizationPercent", "", Flat, row.0.mean_percent.filter(|_| is_measured(row.0)).map(|mean| rounded(mean, 4)), "The mean that the split rests on.";
-        opt money "x_UsefulCost", "", Flat, is_measured(row.0).then_some(row.0.split.useful), "";
-        opt money "x_IdleCost", "", Flat, is_measured(row.0).then_some(row.0.split.idle), "";
-        money "x_UnmeasuredCost", "", Flat, row.0.split.unmeasured, "";
-        opt text "x_IdleCostShare", "", Flat, row.0.split.idle.amount().checked_div(measured(row.0)).map(|share| rounded(share, 4)), "";
-        opt text "x_PlanAction", "", Flat, of_plan(&row.0.one.actions, |action| action.kind().to_string()), "";
-        opt text "x_PlanTarget", "", Flat, target(&row.0.one.actions).map(|to| format!("{} × {}", to.count, to.instance_type)), "";
-        opt text "x_PlanRisk", "", Flat, row.0.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
-        opt text "x_PlanCaveats", "", Flat, caveats(&row.0.one.actions), "";
-        opt money "x_PlanMonthlySavings", "", Flat, saved(&row.0.one.actions).filter(|_| row.1), "Of the whole workload, in the first of its rows.";
-    }
-
-    /// What is paid for and does not run. Room of a capacity reservation is paid by the hour; the
-    /// unused part of a commitment by its fee, has no list price, and is about no resource but
-    /// the commitment.
-    fn unused<'a>(row: (&'a UnusedCharge<'a>, bool)) {
-        money "BilledCost", "", Flat, row.0.billed, "";
-        text "BillingAccountId", "", Flat, payer(row.0.one.account.clone()), "";
-        text "BillingCurrency", "", Flat, row.0.effective.currency().code().to_owned(), "";
-        text "BillingPeriodEnd", "", Flat, billing_period(row.0.period).1, "";
-        text "BillingPeriodStart", "", Flat, billing_period(row.0.period).0, "";
-        text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
-        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: unused, {}", row.0.one.name), "";
-        text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
-        text "ChargePeriodEnd", "", Flat, time(row.0.period.end), "";
-        text "ChargePeriodStart", "", Flat, time(row.0.period.start), "";
-        opt word[&[]] "CommitmentDiscountCategory", "", Flat, discount(row.0).map(|(category, _)| category), "";
-        opt text "CommitmentDiscountId", "", Flat, discount(row.0).map(|_| row.0.one.id.clone()), "";
-        opt word[&[]] "CommitmentDiscountStatus", "", Flat, discount(row.0).map(|_| "Unused"), "";
-        opt word[&[]] "CommitmentDiscountType", "", Flat, discount(row.0).map(|(_, kind)| kind), "";
-        money "ContractedCost", "", Flat, row.0.billed, "";
-        money "EffectiveCost", "", Flat, row.0.effective, "";
-        text "InvoiceIssuerName", "", Flat, cloud(Provider::Aws)[1].to_owned(), "";
-        money "ListCost", "", Flat, row.0.billed, "";
-        word[&[]] "PricingCategory", "", Flat, if discount(row.0).is_some() { "Committed" } else { "Standard" }, "";
-        opt text "PricingQuantity", "", Flat, row.0.hours.map(plain), "";
-        opt word[&[]] "PricingUnit", "", Flat, row.0.hours.map(|_| "Hours"), "";
-        text "ProviderName", "", Flat, cloud(Provider::Aws)[0].to_owned(), "";
-        text "PublisherName", "", Flat, cloud(Provider::Aws)[1].to_owned(), "";
-        opt text "RegionId", "", Flat, row.0.one.region.clone(), "";
-        opt text "RegionName", "", Flat, row.0.one.region.clone(), "";
-        text "ResourceId", "", Flat, row.0.one.id.clone(), "";
-        text "ResourceName", "", Flat, row.0.one.name.clone(), "";
-        word[&[]] "ResourceType", "", Flat, row.0.one.kind, "";
-        text "ServiceCategory", "", Flat, "Compute".to_owned(), "";
-        word[&[]] "ServiceName", "", Flat, cloud(Provider::Aws)[2], "";
-        word[&[]] "SkuId", "", Flat, row.0.one.kind, "";
-        text "SkuPriceId", "", Flat, format!("{}/unused", row.0.one.kind), "";
-        text "SubAccountId", "", Flat, payer(row.0.one.account.clone()), "";
-        text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
-        text "x_Classification", "", Flat, "unused".to_owned(), "";
-        opt text "x_PlanAction", "", Flat, of_plan(&row.0.one.actions, |action| action.kind().to_string()), "";
-        opt text "x_PlanRisk", "", Flat, row.0.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
-        opt text "x_PlanCaveats", "", Flat, caveats(&row.0.one.actions), "";
-        opt money "x_PlanMonthlySavings", "", Flat, saved(&row.0.one.actions).filter(|_| row.1), "Of the whole commitment, in the first of its rows.";
+        opt text "x_WorkloadId", "", Flat, row.0.ok().map(|charge| charge.one.workload.id()), "";
+        opt text "x_WorkloadKind", "", Flat, row.0.ok().map(|charge| charge.one.workload.kind.to_string()), "";
+        opt text "x_InstanceType", "", Flat, row.0.ok().map(|charge| charge.one.workload.key.instance_type.clone()), "";
+        opt count "x_InstanceCount", "", Flat, row.0.ok().map(instances), "";
+        opt text "x_GpuModel", "", Flat, row.0.ok().and_then(|charge| Some(charge.one.workload.shape.as_ref()?.gpu.as_ref()?.model.name().to_owned())), "";
+        opt text "x_GpuCount", "", Flat, row.0.ok().and_then(gpus).map(plain), "";
+        word[&[]] "x_Classification", "", Flat, row.0.map_or("unused", |charge| charge.one.verdict.classification.name()), "";
+        opt word[&[]] "x_State", "", Flat, row.0.ok().and_then(|charge| Some(charge.one.verdict.state?.name())), "";
+        opt text "x_MeanUtilizationPercent", "", Flat, row.0.ok().filter(is_measured).and_then(|charge| charge.mean_percent).map(|mean| rounded(mean, 4)), "The mean that the split rests on.";
+        opt money "x_UsefulCost", "", Flat, row.0.ok().filter(is_measured).map(|charge| charge.split.useful), "";
+        opt money "x_IdleCost", "", Flat, row.0.ok().filter(is_measured).map(|charge| charge.split.idle), "";
+        opt money "x_UnmeasuredCost", "", Flat, row.0.ok().map(|charge| charge.split.unmeasured), "";
+        opt text "x_IdleCostShare", "", Flat, row.0.ok().and_then(|charge| charge.split.idle.amount().checked_div(measured(charge))).map(|share| rounded(share, 4)), "";
+        opt text "x_PlanAction", "", Flat, of_plan(actions(row), |action| action.kind().to_string()), "";
+        opt text "x_PlanTarget", "", Flat, row.0.ok().and_then(|charge| target(&charge.one.actions)).map(|to| format!("{} × {}", to.count, to.instance_type)), "";
+        opt text "x_PlanRisk", "", Flat, actions(row).iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
+        opt text "x_PlanCaveats", "", Flat, caveats(actions(row)), "";
+        opt money "x_PlanMonthlySavings", "", Flat, saved(actions(row)).filter(|_| row.1), "Of the whole workload or commitment, in the first of its rows.";
     }
 }
 
@@ -138,19 +99,44 @@ pub fn focus_csv(
     charges: &[Charge<'_>],
     unused: &[UnusedCharge<'_>],
 ) -> Result<String, csv::Error> {
-    let noun = ("charge", "charges");
-    // The saving of a workload stands once, so that its column sums to those of the plan.
     let (mut workloads, mut commitments) = (BTreeSet::new(), BTreeSet::new());
-    let charges = charges.iter().map(|charge| (charge, workloads.insert(charge.one.workload.id())));
-    let paid = unused.iter().map(|charge| (charge, commitments.insert(&charge.one.id)));
-    doc_csv(&Doc {
-        csv: CsvRows::Tables(2),
-        tables: vec![
-            Table::of("used", "", noun, used(), charges),
-            Table::of("unused", "", noun, self::unused(), paid),
-        ],
-        ..Doc::default()
-    })
+    let charges =
+        charges.iter().map(|charge| (Ok(charge), workloads.insert(charge.one.workload.id())));
+    let unused = unused.iter().map(|charge| (Err(charge), commitments.insert(&charge.one.id)));
+    let table = Table::of("charges", "", ("charge", "charges"), rows(), charges.chain(unused));
+    doc_csv(&Doc { tables: vec![table], ..Doc::default() })
+}
+
+fn effective(row: &Row<'_>) -> Money {
+    row.0.map_or_else(|unused| unused.effective, |charge| charge.effective)
+}
+
+fn period(row: &Row<'_>) -> Window {
+    row.0.map_or_else(|unused| unused.period, |charge| charge.period)
+}
+
+fn actions<'a>(row: &Row<'a>) -> &'a [Action] {
+    row.0
+        .map_or_else(|unused| unused.one.actions.as_slice(), |charge| charge.one.actions.as_slice())
+}
+
+/// Who makes a resource available, who sends the invoice, and the service.
+fn seller(row: &Row<'_>) -> [&'static str; 3] {
+    cloud(row.0.map_or(Provider::Aws, |charge| charge.one.workload.key.provider))
+}
+
+/// The commitment that pays, or of which a part is unused.
+fn paid_by(row: &Row<'_>) -> Discount {
+    row.0.map_or_else(discount, |charge| words(charge.kind).1)
+}
+
+/// An account, also where it is not known.
+fn payer(row: &Row<'_>) -> String {
+    let account = row.0.map_or_else(
+        |unused| unused.one.account.clone(),
+        |charge| json_account(&charge.one.workload.key.account),
+    );
+    account.unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// A row for each cloud: who makes a resource available, who sends the invoice, and the service.
@@ -201,11 +187,6 @@ fn discount(charge: &UnusedCharge<'_>) -> Discount {
     words(if kind.is_reserved() { ChargeKind::Reserved } else { ChargeKind::SavingsPlan }).1
 }
 
-/// An account, also where it is not known.
-fn payer(account: Option<String>) -> String {
-    account.unwrap_or_else(|| "unknown".to_owned())
-}
-
 fn is_idle_storage(charge: &Charge<'_>) -> bool {
     charge.kind == ChargeKind::IdleStorage
 }
@@ -233,7 +214,7 @@ fn measured(charge: &Charge<'_>) -> Decimal {
     charge.split.useful.amount() + charge.split.idle.amount()
 }
 
-fn is_measured(charge: &Charge<'_>) -> bool {
+fn is_measured(charge: &&Charge<'_>) -> bool {
     !measured(charge).is_zero()
 }
 
