@@ -430,6 +430,36 @@ fn more_without_a_required_tag_are_worse_than_the_baseline() {
     }
 }
 
+/// Members and reservations count by their own tags then as now: a budget of a team that was over
+/// its limit is known, and is worse when the team's instance or its unused room costs more.
+#[test]
+fn a_baseline_counts_members_and_rooms_by_their_tags() {
+    let world = World::new();
+    let fleet = |available: u64| {
+        let mut estate = two();
+        let instances = estate["instances"].as_array_mut().expect("a list");
+        for (instance, team) in instances.iter_mut().zip(["a", "b"]) {
+            instance["tags"] = json!({"gpucost:workload": "w", "team": team});
+        }
+        estate["commitments"] = json!([{
+            "kind": "capacity-reservation", "id": "cr-1", "account": "111122223333",
+            "region": "us-east-1", "zone": "us-east-1a", "instance_type": "g6.xlarge",
+            "total": 2, "available": available, "tags": {"team": "a"},
+        }]);
+        estate
+    };
+    let old = world.audit(&fleet(1));
+    assert_eq!(old["workloads"][0]["members"][0]["tags"], json!({"team": "a"}));
+    assert_eq!(old["unused_commitments"][0]["tags"], json!({"team": "a"}));
+    let old = world.file("old.json", old.to_string());
+    // Of team a 734.38 for its g5.xlarge and 587.50 for each free place of a g6.xlarge.
+    for (team, available, code) in [("a", 1, 0), ("a", 2, 100), ("b", 2, 0)] {
+        let policy = format!("[[budget]]\ntag = \"team={team}\"\nmonthly_limit = 700\n");
+        let outcome = gate(&world, &policy, &fleet(available), &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{team} {available}: {}", outcome.stdout);
+    }
+}
+
 /// A stopped instance may get another type: that the old one was denied too excuses nothing.
 #[test]
 fn another_denied_type_is_worse_than_the_baseline() {

@@ -50,6 +50,29 @@ fn option<'a>(pool: &'a Value, years: u64, payment: &str) -> &'a Value {
         .expect("it is sold")
 }
 
+/// The windows end on 2026-11-01: 2028-06-01 is a year of 8,760 hours and not three later.
+#[test]
+fn no_term_is_sized_on_what_ends_before_it() {
+    let world = World::new();
+    for (until, one_year, three_years) in
+        [(None, 1, 1), (Some("2028-06-01"), 1, 0), (Some("2027-01-01"), 0, 0)]
+    {
+        let mut estate = one();
+        if let Some(until) = until {
+            estate["instances"][0]["tags"]["gpucost:until"] = json!(until);
+        }
+        let path = world.estate("estate.json", &estate);
+        let outcome = world.run(&["reserved", "--today", "--from", &path, "--format", "json"]);
+        let pools = outcome.json()["reserved_pools"].clone();
+        let pool = &pools[0];
+        let counts = [option(pool, 1, "no-upfront"), option(pool, 3, "all-upfront")]
+            .map(|option| option["count"].clone());
+        assert_eq!(counts, [json!(one_year), json!(three_years)], "{until:?}: {pool}");
+        let savings = option(pool, 3, "all-upfront")["monthly_savings"].as_f64();
+        assert_eq!(savings.is_some_and(|saved| saved > 0.0), three_years > 0, "{until:?}");
+    }
+}
+
 #[test]
 fn growth_buys_more_and_says_what_it_loses() {
     let plain = figures(&three());

@@ -137,6 +137,13 @@ fn a_plan_without_its_configuration_keeps_its_types_and_its_cost() {
         ],
         "what is made: nobody sees what was written"
     );
+    // Spot, Windows or dedicated hosts would have another cost: no budget is sure to hold.
+    let budget = "[[budget]]\nmonthly_limit = 100_000\n";
+    let outcome = check(&world, budget, &path, &more);
+    assert_eq!(outcome.code, 3, "{}", outcome.stdout);
+    let document = outcome.json();
+    let missing = document["missing_data"].as_array().expect("a list");
+    assert_eq!(missing.len(), assumed.len(), "{missing:?}");
 }
 
 #[test]
