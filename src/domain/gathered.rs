@@ -13,4 +13,10 @@ impl<T> Gathered<T> {
     pub fn whole(value: T) -> Self {
         Self { value, gaps: Vec::new() }
     }
+
+    /// The value, whose gaps are added to others.
+    pub fn leave_gaps(self, gaps: &mut Vec<Gap>) -> T {
+        gaps.extend(self.gaps);
+        self.value
+    }
 }

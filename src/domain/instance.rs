@@ -226,6 +226,12 @@ impl Instance {
         Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
     }
 
+    /// Whether it may have run after a time: a box that works at night is stopped when an audit
+    /// finds it by day.
+    pub(crate) fn may_have_run_after(&self, start: Timestamp) -> bool {
+        self.stopped_at().is_none_or(|at| at > start)
+    }
+
     /// How its hours are paid for, as far as EC2's own fields tell. Coverage by
     /// reserved instances and savings plans needs their lists beside it.
     pub fn purchase_option(&self) -> PurchaseOption {
@@ -241,16 +247,20 @@ impl Instance {
     }
 }
 
-#[cfg(test)]
 impl Instance {
-    /// A running on-demand Linux machine of a test.
-    pub(crate) fn sample(id: &str, instance_type: &str, launch_time: Timestamp) -> Self {
+    /// A running machine with Linux, on demand and shared, of which nothing else is known.
+    pub(crate) fn running(
+        id: ResourceId,
+        (account, region): (&str, &str),
+        instance_type: String,
+        launch_time: Timestamp,
+    ) -> Self {
         Self {
-            id: ResourceId::named(id),
-            account: "111122223333".to_owned(),
-            region: "us-east-1".to_owned(),
+            id,
+            account: account.to_owned(),
+            region: region.to_owned(),
             zone: None,
-            instance_type: instance_type.to_owned(),
+            instance_type,
             state: InstanceState::Running,
             lifecycle: Lifecycle::OnDemand,
             capacity_reservation_id: None,
@@ -266,6 +276,13 @@ impl Instance {
             volumes: Vec::new(),
             addresses: Vec::new(),
         }
+    }
+
+    /// One of a test.
+    #[cfg(test)]
+    pub(crate) fn sample(id: &str, instance_type: &str, launch_time: Timestamp) -> Self {
+        let place = ("111122223333", "us-east-1");
+        Self::running(ResourceId::named(id), place, instance_type.to_owned(), launch_time)
     }
 }
 

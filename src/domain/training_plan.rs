@@ -2,9 +2,12 @@
 //! whether anything runs in it or not.
 
 use super::named::named_enum;
-use super::{HourlyRate, Money};
+use super::wire::{Amount, Counts, MOST_PARTS, Maybe, Time};
+use super::{Currency, HourlyRate, Money};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 named_enum! {
     PlanStatus {
@@ -14,33 +17,54 @@ named_enum! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A training plan of `SageMaker`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a training plan object")]
 pub struct TrainingPlan {
-    /// The ARN, which jobs, endpoints and clusters name.
+    // Jobs, endpoints and clusters name it.
+    /// ARN of the plan.
     pub id: String,
     pub account: String,
     pub region: String,
-    /// Absent where the service says something else.
+    // Absent where the service says something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<PlanStatus>,
-    /// Types such as `ml.p5.48xlarge`, each with the number of instances, ascending.
+    // Types such as `ml.p5.48xlarge`, each with the number of instances, ascending.
+    /// By type.
+    #[serde(with = "Counts::<MOST_PARTS>")]
     pub instances: Vec<(String, u32)>,
-    /// Instances that it holds.
+    /// Instances in the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u32>,
     /// Those that something runs on now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub start: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub end: Option<Timestamp>,
-    /// How long it holds them, which is less than from start to end where it is in parts.
+    // How long it holds them, which is less than from start to end where it is in parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_minutes: Option<u64>,
-    /// Paid once, for all instances and the whole time.
-    pub upfront_fee: Option<Money>,
+    // That of the fee, and absent without one.
+    /// USD unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<Currency>,
+    /// Paid once for all instances.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
+    pub upfront_fee: Option<Decimal>,
 }
 
 impl TrainingPlan {
+    /// What is paid once, for all instances and the whole time.
+    pub fn fee(&self) -> Option<Money> {
+        Some(Money::new(self.upfront_fee?, self.currency?))
+    }
+
     /// What an hour of one instance costs, used or not:
     /// `upfront_fee ÷ (duration in hours × instances)`, unrounded.
     pub fn effective_hourly(&self) -> Option<HourlyRate> {
-        let fee = self.upfront_fee?;
+        let fee = self.fee()?;
         let minutes = Decimal::from(self.duration_minutes?);
         let all_minutes = minutes.checked_mul(Decimal::from(self.total?))?;
         let of_a_minute = fee.amount().checked_div(all_minutes)?;
@@ -62,7 +86,6 @@ impl TrainingPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Currency;
 
     fn plan(fee: &str, minutes: u64, total: u32) -> TrainingPlan {
         TrainingPlan {
@@ -76,7 +99,8 @@ mod tests {
             start: None,
             end: None,
             duration_minutes: Some(minutes),
-            upfront_fee: Some(Money::new(fee.parse().expect("a decimal"), Currency::Usd)),
+            currency: Some(Currency::Usd),
+            upfront_fee: Some(fee.parse().expect("a decimal")),
         }
     }
 

@@ -82,9 +82,8 @@ impl<'a> Days<'a> {
                 self.history.record(day, kept).await;
                 let known = asked.values().filter(|query| query.known.contains(&day));
                 let known: Vec<StoredMachine> = known.map(|query| query.machine.clone()).collect();
-                let stored = read(self.history, day, &known).await;
-                gathered.gaps.extend(stored.gaps);
-                usages.merge(stored.value, stretch, period_seconds);
+                let stored = read(self.history, day, &known).await.leave_gaps(&mut gathered.gaps);
+                usages.merge(stored, stretch, period_seconds);
             }
             gathered.value.push((stretch, usages));
         }

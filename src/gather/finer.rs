@@ -62,8 +62,7 @@ pub(super) async fn complete(
     // Both details of a region, or of a server, are asked for in the same turns.
     plans.dedup_by(|later, kept| kept.takes_over(later));
     let answer = measured(plans, (window, period_seconds), recorder).await;
-    gaps.extend(answer.gaps);
-    let Measured { usage, uses, .. } = answer.value;
+    let Measured { usage, uses, .. } = answer.leave_gaps(&mut gaps);
     estate.usage.merge(usage, window, period_seconds);
     estate.clusters.uses.extend(uses);
     estate.clusters.sort();

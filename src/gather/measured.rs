@@ -119,8 +119,7 @@ pub(super) async fn measured(
     let mut gaps = Vec::new();
     while let Some(answer) = answers.next().await {
         WORK.advance(1);
-        gaps.extend(answer.gaps);
-        sums.add(answer.value, recorder.as_deref_mut());
+        sums.add(answer.leave_gaps(&mut gaps), recorder.as_deref_mut());
     }
     Gathered { value: sums.finish(), gaps }
 }

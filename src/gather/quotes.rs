@@ -43,8 +43,7 @@ pub(super) async fn quotes(all: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     let mut answers = stream::iter(by_region.into_values()).map(of_region).buffered(AT_ONCE);
     let mut gathered = Gathered::<PriceBook>::default();
     while let Some(answer) = answers.next().await {
-        gathered.value.add(&answer.value);
-        gathered.gaps.extend(answer.gaps);
+        gathered.value.add(&answer.leave_gaps(&mut gathered.gaps));
     }
     gathered
 }

@@ -153,7 +153,7 @@ impl<'a> RolledUp<'a> {
                 known.contains(&instance.id)
                     && !with.contains(instance.region.as_str())
                     && instance.first_seen() < stretch.end
-                    && instance.stopped_at().is_none_or(|at| at > stretch.start)
+                    && instance.may_have_run_after(stretch.start)
             });
             let without: BTreeSet<&str> =
                 without.map(|instance| instance.region.as_str()).collect();

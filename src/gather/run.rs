@@ -123,8 +123,7 @@ impl<'a> Fleet<'a> {
 
     /// GPUs of everything that may have run in a window, as far as their types are known.
     fn gpus(&self, window: Window) -> u64 {
-        let may_have_run =
-            |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
+        let may_have_run = |instance: &&Instance| instance.may_have_run_after(window.start);
         let offers = self.found.instances.iter().filter(may_have_run).filter_map(|instance| {
             known_shape(&self.found.shapes, &instance.instance_type)?.gpu.as_ref()
         });
@@ -215,18 +214,13 @@ pub async fn gather(
         opinions(accounts)
     );
     let homes = fleet.homes();
-    let mut book = priced.value;
-    let Measured { mut usage, partial, uses, missing } = answered.value;
-    gaps.extend(answered.gaps);
-    gaps.extend(jobs.gaps);
+    let Measured { mut usage, partial, uses, missing } = answered.leave_gaps(&mut gaps);
     if let Some(days) = days {
-        let complete = days.complete(missing).await;
-        gaps.extend(complete.gaps);
-        usage.merge(complete.value, window, period_seconds);
+        let complete = days.complete(missing).await.leave_gaps(&mut gaps);
+        usage.merge(complete, window, period_seconds);
     }
-    gaps.extend(priced.gaps);
-    gaps.extend(committed.gaps);
-    gaps.extend(advised.gaps);
+    let (mut jobs, mut book) = (jobs.leave_gaps(&mut gaps), priced.leave_gaps(&mut gaps));
+    let (commitments, advice) = (committed.leave_gaps(&mut gaps), advised.leave_gaps(&mut gaps));
     let Found { mut instances, shapes, mut clusters, mut scaling_groups, mut managed } =
         fleet.found;
     add_known_prices(&mut book, &options.cache, &instances);
@@ -234,7 +228,6 @@ pub async fn gather(
         gaps.extend(prices_not_asked_for(&book, &instances));
     }
     instances.sort_by(|left, right| left.id.cmp(&right.id));
-    let mut jobs = jobs.value;
     TrainingJob::sort(&mut jobs);
     managed.sort();
     scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
@@ -242,7 +235,7 @@ pub async fn gather(
     clusters.sort();
     gaps.sort();
     gaps.dedup();
-    let opinions = AwsOpinion::all_of(&instances, advised.value);
+    let opinions = AwsOpinion::all_of(&instances, advice);
     let mut estate = Estate {
         source: accounts.first().map_or(EstateSource::Estate, |account| account.source),
         accounts: account_ids(accounts, &instances),
@@ -255,7 +248,7 @@ pub async fn gather(
         clusters,
         managed,
         jobs,
-        commitments: committed.value,
+        commitments,
         as_of: options.as_of,
         window,
         regions: region_names(&places),
@@ -311,7 +304,7 @@ async fn inventories<'a>(
     gaps: &mut Vec<Gap>,
 ) -> Result<Fleet<'a>, GatherError> {
     let answers: Vec<_> = stream::iter(places)
-        .map(|place| async move { (place, place.connection.inventory.resources().await) })
+        .map(|place| async move { (place, (place.connection.inventory)().await) })
         .buffered(PLACES_AT_ONCE)
         .collect()
         .await;
@@ -453,14 +446,13 @@ async fn prices(
 /// What providers advise, by account.
 async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsAdvice>> {
     let asked = accounts.iter().filter_map(|account| {
-        let answer = account.opinions.as_ref()?.opinions();
+        let answer = account.opinions.as_ref()?();
         Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
     });
     let answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
     let mut gathered = Gathered::<Vec<AwsAdvice>>::default();
     for found in answers.collect::<Vec<_>>().await {
-        gathered.value.extend(found.value);
-        gathered.gaps.extend(found.gaps);
+        gathered.value.extend(found.leave_gaps(&mut gathered.gaps));
     }
     gathered
 }
@@ -478,11 +470,11 @@ async fn named<T>(
 /// included: what is not used is the most worth knowing.
 async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commitments> {
     let of_regions = fleet.regions.iter().filter_map(|(place, _)| {
-        let answer = place.connection.commitments.as_ref()?.commitments();
+        let answer = place.connection.commitments.as_ref()?();
         Some(named(answer, move |gaps| place.named(gaps)))
     });
     let of_accounts = accounts.iter().filter_map(|account| {
-        let answer = account.commitments.as_ref()?.commitments();
+        let answer = account.commitments.as_ref()?();
         Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
     });
     let of_regions = stream::iter(of_regions).buffered(PLACES_AT_ONCE);
@@ -491,8 +483,7 @@ async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commit
         tokio::join!(of_regions.collect::<Vec<_>>(), of_accounts.collect::<Vec<_>>());
     let mut gathered = Gathered::<Commitments>::default();
     for found in of_regions.into_iter().chain(of_accounts) {
-        gathered.value.add(found.value);
-        gathered.gaps.extend(found.gaps);
+        gathered.value.add(found.leave_gaps(&mut gathered.gaps));
     }
     gathered
 }

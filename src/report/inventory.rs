@@ -140,8 +140,8 @@ columns! {
         text "name", "plan", Screen, plan.name().to_owned(), "";
         text "id", "", Data, plan.id.clone(), "";
         opt text "account", "", Data, json_account(&plan.account), "";
-        opt word[CURRENCIES] "currency", "", Data, currency_code(plan.upfront_fee), "";
-        opt money "upfront_fee", "fee", Narrow(0), plan.upfront_fee, "Paid once for all instances.";
+        opt word[CURRENCIES] "currency", "", Data, currency_code(plan.fee()), "";
+        opt money "upfront_fee", "fee", Narrow(0), plan.fee(), "Paid once for all instances.";
         opt price "effective_hourly", "per hour each", Narrow(0), plan.effective_hourly().map(HourlyRate::an_hour), "The fee for one hour of one instance; null if unknown.";
         opt text "use", "in use", Screen, plan.in_use.zip(plan.total).map(|(used, total)| format!("{used} of {total}")), "";
         opt count "total", "", Data, plan.total, "";

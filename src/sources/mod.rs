@@ -54,11 +54,14 @@ pub struct Account {
     /// One for each region in scope, in order.
     pub connections: Vec<Connection>,
     /// What was committed to for all regions; absent where nothing can be.
-    pub commitments: Option<Box<dyn CommitmentSource>>,
+    pub commitments: Option<Lookup<Commitments>>,
     /// What the provider itself advises, where it is asked.
-    pub opinions: Option<Box<dyn OpinionSource>>,
+    pub opinions: Option<Lookup<Vec<AwsAdvice>>>,
     pub meter: Meter,
 }
+
+/// Asks for everything of a kind that holds now.
+pub type Lookup<T> = Box<dyn Fn() -> Answer<'static, Gathered<T>>>;
 
 /// Reports what calls cost so far.
 pub type Meter = Box<dyn Fn() -> ApiUsage>;
@@ -80,14 +83,14 @@ pub struct Connection {
     /// Whose machines it shows; absent for a cluster, whose machines may be of several.
     pub provider: Option<Provider>,
     pub region: String,
-    pub inventory: Box<dyn Inventory>,
+    pub inventory: Inventory,
     /// Who tells how it is used; several may speak of the same machine.
     pub metrics: Vec<Box<dyn MetricSource>>,
     /// What ran and ended there; absent where nothing does by itself.
     pub jobs: Option<Box<dyn JobSource>>,
     pub prices: Option<Box<dyn PriceSource>>,
     /// What was committed to in the region.
-    pub commitments: Option<Box<dyn CommitmentSource>>,
+    pub commitments: Option<Lookup<Commitments>>,
 }
 
 /// Instances with what their types offer, and with who holds their devices.
@@ -105,14 +108,9 @@ pub struct Found {
     pub managed: Managed,
 }
 
-/// Which machines there are.
-pub trait Inventory {
-    /// Everything with accelerators, running or stopped.
-    ///
-    /// # Errors
-    /// When nothing of the region can be read.
-    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>>;
-}
+/// Asks for everything with accelerators, running or stopped; an error where nothing of the
+/// region can be read.
+pub type Inventory = Box<dyn Fn() -> Answer<'static, Outcome<Gathered<Found>>>>;
 
 /// Which jobs there were.
 pub trait JobSource {
@@ -255,16 +253,4 @@ pub struct PriceQuery {
 pub trait PriceSource {
     /// The prices that it knows of those that are wanted.
     fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>>;
-}
-
-/// What was bought ahead.
-pub trait CommitmentSource {
-    /// Everything that holds now.
-    fn commitments(&self) -> Answer<'_, Gathered<Commitments>>;
-}
-
-/// What a provider advises about instances.
-pub trait OpinionSource {
-    /// Everything that it advises now.
-    fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsAdvice>>>;
 }

@@ -10,7 +10,7 @@ use gpucost::domain::{
 };
 use gpucost::gather::{GatherOptions, gather};
 use gpucost::sources::prometheus::{Auth, ClientOptions, MetricMap, Server, connect};
-use gpucost::sources::{Account, Answer, Connection, Found, Inventory, SourceError};
+use gpucost::sources::{Account, Connection, Found, Inventory};
 use gpucost::usage::Estate;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -199,13 +199,9 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("in range")
 }
 
-struct Racks(Vec<Instance>);
-
-impl Inventory for Racks {
-    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
-        let inventory = Found { instances: self.0.clone(), ..Found::default() };
-        std::future::ready(Ok(Gathered::whole(inventory))).boxed_local()
-    }
+fn racks(instances: Vec<Instance>) -> Inventory {
+    let found = Found { instances, ..Found::default() };
+    Box::new(move || std::future::ready(Ok(Gathered::whole(found.clone()))).boxed_local())
 }
 
 /// The estate of the measured machines beside others, and what the server was asked.
@@ -221,7 +217,7 @@ fn gathered(unmeasured: usize) -> (Estate, AskedSeries) {
         connections: vec![Connection {
             provider: Some(Provider::Aws),
             region: "us-east-1".to_owned(),
-            inventory: Box::new(Racks(measured.chain(others).collect())),
+            inventory: racks(measured.chain(others).collect()),
             metrics: Vec::new(),
             jobs: None,
             prices: None,

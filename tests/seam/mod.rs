@@ -14,9 +14,8 @@ use gpucost::domain::{
 use gpucost::gather::{GatherError, GatherOptions, Refine, gather};
 use gpucost::sources::files::{Recorder, parse_estate, write_recorded};
 use gpucost::sources::{
-    Account, Answer, ByTheHour, CommitmentSource, Connection, Detail, Found, Inventory,
-    MetricCalls, MetricRequest, MetricServer, MetricSource, PriceQuery, PriceSource, Readings,
-    SourceError,
+    Account, Answer, ByTheHour, Connection, Detail, Found, Inventory, MetricCalls, MetricRequest,
+    MetricServer, MetricSource, PriceQuery, PriceSource, Readings, SourceError,
 };
 use gpucost::usage::{Estate, Points, Series, UsageBuilder};
 use jiff::{SignedDuration, Timestamp};
@@ -48,30 +47,24 @@ fn machine(id: &str) -> Instance {
 }
 
 /// Machines of a list.
-struct Racks(Vec<&'static str>);
-
-impl Inventory for Racks {
-    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
-        let instances = self.0.iter().map(|id| machine(id)).collect();
+fn racks(ids: Vec<&'static str>) -> Inventory {
+    Box::new(move || {
+        let instances = ids.iter().map(|id| machine(id)).collect();
         let found = Found { instances, ..Found::default() };
         std::future::ready(Ok(Gathered::whole(found))).boxed_local()
-    }
+    })
 }
 
 /// A hall whose door is locked.
-struct Locked;
-
-impl Inventory for Locked {
-    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
-        let error = SourceError {
-            action: Some("racks:List"),
-            kind: FailureKind::Denied,
-            code: "Locked".to_owned(),
-            said: String::new(),
-            cause: None,
-        };
-        std::future::ready(Err(error)).boxed_local()
-    }
+fn locked() -> Answer<'static, Result<Gathered<Found>, SourceError>> {
+    let error = SourceError {
+        action: Some("racks:List"),
+        kind: FailureKind::Denied,
+        code: "Locked".to_owned(),
+        said: String::new(),
+        cause: None,
+    };
+    std::future::ready(Err(error)).boxed_local()
 }
 
 /// Tells one machine's utilization, as points or added up already.
@@ -229,18 +222,14 @@ impl PriceSource for TwoDollars {
 }
 
 /// A contract that nobody finds.
-struct NoContract;
-
-impl CommitmentSource for NoContract {
-    fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
-        let gap =
-            Gap::in_words(GapSubject::named("contract"), "lab", "the folder is empty", "ask again");
-        let found = Gathered { value: Commitments::default(), gaps: vec![gap] };
-        std::future::ready(found).boxed_local()
-    }
+fn no_contract() -> Answer<'static, Gathered<Commitments>> {
+    let gap =
+        Gap::in_words(GapSubject::named("contract"), "lab", "the folder is empty", "ask again");
+    let found = Gathered { value: Commitments::default(), gaps: vec![gap] };
+    std::future::ready(found).boxed_local()
 }
 
-fn connection(region: &str, inventory: Box<dyn Inventory>) -> Connection {
+fn connection(region: &str, inventory: Inventory) -> Connection {
     Connection {
         provider: Some(Provider::OnPremises),
         region: region.to_owned(),
@@ -268,21 +257,21 @@ fn server(calls: &Rc<Cell<u32>>) -> MetricServer {
 /// Two accounts: one with two machines, of which it lists one twice and measures one, and one
 /// that cannot be read.
 fn accounts(calls: &Rc<Cell<u32>>) -> [Account; 2] {
-    let mut hall = connection(REGION, Box::new(Racks(vec!["box-b", "box-a", "box-b"])));
+    let mut hall = connection(REGION, racks(vec!["box-b", "box-a", "box-b"]));
     hall.metrics = vec![meter(calls, "box-a", 0.0)];
     [
         Account {
             id: "lab".to_owned(),
             source: EstateSource::Estate,
             connections: vec![hall],
-            commitments: Some(Box::new(NoContract)),
+            commitments: Some(Box::new(no_contract)),
             opinions: None,
             meter: cost(2),
         },
         Account {
             id: "other".to_owned(),
             source: EstateSource::Estate,
-            connections: vec![connection("hall-1", Box::new(Locked))],
+            connections: vec![connection("hall-1", Box::new(locked))],
             commitments: None,
             opinions: None,
             meter: cost(5),
@@ -398,7 +387,7 @@ fn clock(asked: &Rc<RefCell<Asked>>, answers: ByTheHour) -> Box<dyn MetricSource
 
 /// An account with three machines.
 fn hall(metrics: Vec<Box<dyn MetricSource>>) -> Account {
-    let mut hall = connection(REGION, Box::new(Racks(vec!["box-c", "box-b", "box-a"])));
+    let mut hall = connection(REGION, racks(vec!["box-c", "box-b", "box-a"]));
     hall.metrics = metrics;
     Account {
         id: "lab".to_owned(),
@@ -530,7 +519,7 @@ fn a_limit_below_the_cost_of_asking_twice_asks_for_everything_once() {
 #[test]
 fn gaps_of_the_grid_name_the_account_too() {
     let accounts = [("lab", "box-a"), ("plant", "box-b")].map(|(id, machine)| {
-        let mut hall = connection(REGION, Box::new(Racks(vec![machine])));
+        let mut hall = connection(REGION, racks(vec![machine]));
         hall.metrics = vec![Box::new(Clock {
             asked: Rc::default(),
             is_slow: true,

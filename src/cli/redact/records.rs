@@ -209,7 +209,7 @@ records! {
     Copies { names instance_type Type; stays count gpus_each; parts; }
     TrainingPlan {
         names id Commitment account Account region Region instances Type;
-        stays status total in_use start end duration_minutes upfront_fee; parts;
+        stays status total in_use start end duration_minutes currency upfront_fee; parts;
     }
     TrainingJob {
         names name Name account Account region Region instances Type plan Commitment;

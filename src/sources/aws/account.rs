@@ -6,20 +6,19 @@ use super::cloudwatch::CloudWatch;
 use super::commitments::{has_savings_plans, region_commitments, savings_plans};
 use super::ecs::claimed;
 use super::inventory::{idle_storage_resources, inventory};
-use super::opinions::{Hub, has_hub};
+use super::opinions::{has_hub, opinions};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
 use super::sagemaker;
 use super::scaling::scaling_groups;
 use super::session::{AwsOptions, AwsService, RegionClients, Session};
 use super::shapes::shapes;
 use crate::domain::{
-    Cause, CauseKind, Clusters, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered,
+    Cause, CauseKind, Clusters, EstateSource, FailureKind, Gap, GapSubject, Gathered,
     InstanceShape, Managed, PriceBook, Provider,
 };
 use crate::sources::error::or_gap;
 use crate::sources::{
-    Account, Answer, CommitmentSource, Connection, Found, Inventory, Outcome, PriceQuery,
-    PriceSource, SourceError, WantedPrices,
+    Account, Answer, Connection, Found, Outcome, PriceQuery, PriceSource, SourceError, WantedPrices,
 };
 use futures_util::FutureExt;
 use std::collections::BTreeSet;
@@ -52,41 +51,42 @@ pub(super) async fn connected(
     agent_namespace: &str,
 ) -> Outcome<Gathered<Account>> {
     let Gathered { value: names, gaps } = region_names(&session, regions).await?;
+    let reads = (options.reads(AwsService::Ecs), options.reads(AwsService::Batch));
     let of_ec2 = names.iter().filter(|_| options.reads(AwsService::Ec2));
     let of_ec2 = of_ec2.map(|name| {
-        let clients = session.in_region(name);
+        let (clients, account) = (session.in_region(name), id.clone());
+        let of_inventory = clients.clone();
         Connection {
             provider: Some(Provider::Aws),
             region: name.clone(),
-            inventory: Box::new(Ec2 {
-                clients: clients.clone(),
-                reads_ecs: options.reads(AwsService::Ecs),
-                reads_batch: options.reads(AwsService::Batch),
-            }),
+            inventory: Box::new(move || found(of_inventory.clone(), reads).boxed_local()),
             metrics: vec![Box::new(CloudWatch {
                 clients: clients.clone(),
                 agent_namespace: agent_namespace.to_owned(),
             })],
             jobs: None,
             prices: Some(Box::new(Ec2Prices(clients.clone()))),
-            commitments: Some(Box::new(Ec2Commitments { clients, account: id.clone() })),
+            commitments: Some(Box::new(move || {
+                region_commitments(clients.clone(), account.clone()).boxed_local()
+            })),
         }
     });
     let managed = names.iter().filter(|_| options.reads(AwsService::SageMaker));
     let managed =
         managed.map(|name| sagemaker::connection(session.in_region(name), &id, options.as_of));
     let connections: Vec<Connection> = of_ec2.chain(managed).collect();
-    let plans = names
-        .iter()
-        .any(|name| has_savings_plans(name))
-        .then(|| Box::new(SavingsPlans { session: session.clone(), account: id.clone() }) as _);
+    let plans = names.iter().any(|name| has_savings_plans(name)).then(|| {
+        let (session, account) = (session.clone(), id.clone());
+        Box::new(move || savings_plans(session.clone(), account.clone()).boxed_local()) as _
+    });
     let is_asked = options.asks_opinions && has_hub(session.home_region());
+    let advisor = session.clone();
     let account = Account {
         connections,
         id,
         source: EstateSource::Aws,
         commitments: plans,
-        opinions: is_asked.then(|| Box::new(Hub { session: session.clone() }) as _),
+        opinions: is_asked.then(|| Box::new(move || opinions(advisor.clone()).boxed_local()) as _),
         meter: Box::new(move || session.usage()),
     };
     Ok(Gathered { value: account, gaps })
@@ -119,55 +119,35 @@ pub async fn region_names(
     }
 }
 
-struct Ec2 {
+/// What EC2 has of a region, and who holds it where other services are read too.
+async fn found(
     clients: RegionClients,
-    reads_ecs: bool,
-    reads_batch: bool,
-}
-
-impl Ec2 {
-    async fn found(&self) -> Outcome<Gathered<Found>> {
-        let Self { clients, .. } = self;
-        let mut listed = inventory(clients).await?;
-        idle_storage_resources(clients, &mut listed).await;
-        let mut gaps = listed.gaps;
-        let types = listed.value.iter().map(|instance| instance.instance_type.clone());
-        let types: Vec<String> = types.collect::<BTreeSet<String>>().into_iter().collect();
-        let answer = if types.is_empty() { Ok(Vec::new()) } else { shapes(clients, &types).await };
-        let bundled = "the bundled catalog is used";
-        let shapes = or_gap(answer, GapSubject::InstanceTypes, &clients.region, bundled);
-        gaps.extend(shapes.gaps);
-        let groups = scaling_groups(clients, &listed.value).await;
-        let groups = or_gap(groups, GapSubject::AutoScalingGroups, &clients.region, "");
-        gaps.extend(groups.gaps);
-        let mut scaling_groups = groups.value;
-        if self.reads_batch {
-            gaps.extend(attach_environments(clients, &listed.value, &mut scaling_groups).await);
-        }
-        let mut clusters = Clusters::default();
-        if self.reads_ecs {
-            let gathered = claimed(clients, &listed.value).await;
-            gaps.extend(gathered.gaps);
-            clusters = gathered.value;
-        }
-        let by_type = |shape: InstanceShape| (shape.instance_type.clone(), shape);
-        Ok(Gathered {
-            value: Found {
-                instances: listed.value,
-                shapes: shapes.value.into_iter().map(by_type).collect(),
-                clusters,
-                scaling_groups,
-                managed: Managed::default(),
-            },
-            gaps,
-        })
+    (reads_ecs, reads_batch): (bool, bool),
+) -> Outcome<Gathered<Found>> {
+    let mut gaps = Vec::new();
+    let mut listed = inventory(&clients).await?;
+    idle_storage_resources(&clients, &mut listed).await;
+    let instances = listed.leave_gaps(&mut gaps);
+    let types = instances.iter().map(|instance| instance.instance_type.clone());
+    let types: Vec<String> = types.collect::<BTreeSet<String>>().into_iter().collect();
+    let answer = if types.is_empty() { Ok(Vec::new()) } else { shapes(&clients, &types).await };
+    let bundled = "the bundled catalog is used";
+    let shapes = or_gap(answer, GapSubject::InstanceTypes, &clients.region, bundled);
+    let by_type = |shape: InstanceShape| (shape.instance_type.clone(), shape);
+    let shapes = shapes.leave_gaps(&mut gaps).into_iter().map(by_type).collect();
+    let groups = scaling_groups(&clients, &instances).await;
+    let groups = or_gap(groups, GapSubject::AutoScalingGroups, &clients.region, "");
+    let mut scaling_groups = groups.leave_gaps(&mut gaps);
+    if reads_batch {
+        gaps.extend(attach_environments(&clients, &instances, &mut scaling_groups).await);
     }
-}
-
-impl Inventory for Ec2 {
-    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>> {
-        self.found().boxed_local()
-    }
+    let clusters = if reads_ecs {
+        claimed(&clients, &instances).await.leave_gaps(&mut gaps)
+    } else {
+        Clusters::default()
+    };
+    let managed = Managed::default();
+    Ok(Gathered { value: Found { instances, shapes, clusters, scaling_groups, managed }, gaps })
 }
 
 struct Ec2Prices(RegionClients);
@@ -238,27 +218,5 @@ fn without_price(wanted: &WantedPrices, listed: &BTreeSet<&str>) -> Option<Strin
 impl PriceSource for Ec2Prices {
     fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>> {
         self.read(ask).boxed_local()
-    }
-}
-
-struct Ec2Commitments {
-    clients: RegionClients,
-    account: String,
-}
-
-impl CommitmentSource for Ec2Commitments {
-    fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
-        region_commitments(&self.clients, &self.account).boxed_local()
-    }
-}
-
-struct SavingsPlans {
-    session: Session,
-    account: String,
-}
-
-impl CommitmentSource for SavingsPlans {
-    fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
-        savings_plans(&self.session, &self.account).boxed_local()
     }
 }

@@ -82,7 +82,7 @@ impl AssumedRole {
                 .set_external_id(self.external_id.clone())
                 .send()
         };
-        let answer = caller.patient(ASSUME, caller.home_region(), send).await?;
+        let answer = caller.home().patient(ASSUME, send).await?;
         let given = answer.credentials().ok_or_else(|| {
             SourceError::own(ASSUME, FailureKind::Unsupported, NO_CREDENTIALS_GIVEN, String::new())
         })?;

@@ -30,8 +30,8 @@ pub fn has_savings_plans(region: &str) -> bool {
 
 /// Active reserved instances and capacity reservations of accelerated types;
 /// what is refused or cannot be read becomes a gap.
-pub async fn region_commitments(clients: &RegionClients, account: &str) -> Gathered<Commitments> {
-    let (reserved, capacity) = tokio::join!(reserved(clients), capacity(clients, account));
+pub async fn region_commitments(clients: RegionClients, account: String) -> Gathered<Commitments> {
+    let (reserved, capacity) = tokio::join!(reserved(&clients), capacity(&clients, &account));
     let mut reserved = or_none(reserved, GapSubject::ReservedInstances, &clients.region);
     let capacity = or_none(capacity, GapSubject::CapacityReservations, &clients.region);
     reserved.gaps.extend(capacity.gaps);
@@ -40,15 +40,15 @@ pub async fn region_commitments(clients: &RegionClients, account: &str) -> Gathe
         capacity_reservations: capacity.value,
         ..Commitments::default()
     };
-    commitments.set_owner(account);
+    commitments.set_owner(&account);
     Gathered { value: commitments, gaps: reserved.gaps }
 }
 
 /// Active savings plans of the account, wherever they hold.
-pub async fn savings_plans(session: &Session, account: &str) -> Gathered<Commitments> {
-    let plans = or_none(plans(session).await, GapSubject::SavingsPlans, "account");
+pub async fn savings_plans(session: Session, account: String) -> Gathered<Commitments> {
+    let plans = or_none(plans(&session).await, GapSubject::SavingsPlans, "account");
     let mut commitments = Commitments { savings_plans: plans.value, ..Commitments::default() };
-    commitments.set_owner(account);
+    commitments.set_owner(&account);
     Gathered { value: commitments, gaps: plans.gaps }
 }
 
@@ -149,7 +149,7 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
 }
 
 async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReservation> {
-    let RegionClients { ec2, session, region, .. } = clients;
+    let RegionClients { ec2, region, .. } = clients;
     let send = |token| {
         ec2.describe_capacity_reservations()
             .filters(filter("state", &["active"]))
@@ -157,7 +157,7 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .set_next_token(token)
             .send()
     };
-    let listed = session.paged(CAPACITY, region, send, |page| {
+    let listed = clients.paged(CAPACITY, send, |page| {
         let reservations = page
             .capacity_reservations()
             .iter()
@@ -208,7 +208,8 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
             .set_next_token(token)
             .send()
     };
-    let listed = session.paged(PLANS, DEFAULT_REGION, send, |page| {
+    let clients = session.in_region(DEFAULT_REGION);
+    let listed = clients.paged(PLANS, send, |page| {
         (page.savings_plans().iter().map(savings_plan).collect(), page.next_token)
     });
     listed.await.map(sorted)

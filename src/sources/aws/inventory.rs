@@ -1,7 +1,7 @@
 //! Instances with accelerators in one region, and what hangs on stopped ones.
 
 use super::error::{Failed, UNREADABLE};
-use super::pages::Pages;
+use super::pages::all_pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
     Address, Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceState, Lifecycle,
@@ -35,12 +35,11 @@ const VOLUMES_AT_ONCE: usize = 200;
 /// When EC2 refuses or does not answer.
 pub async fn inventory(clients: &RegionClients) -> Outcome<Gathered<Vec<Instance>>> {
     let mut inventory = Gathered::default();
-    let mut pages = Pages::of(INSTANCES);
-    loop {
-        let next = match described(clients, &[], pages.token()).await {
+    all_pages::<Instance>(INSTANCES, usize::MAX, async |token| {
+        let next = match described(clients, &[], token).await {
             Ok(page) => {
                 add(&mut inventory, &page, clients);
-                page.next_token().map(str::to_owned)
+                page.next_token
             }
             Err(Failed { error, unread }) => {
                 let unread = unread.unwrap_or_default();
@@ -54,10 +53,10 @@ pub async fn inventory(clients: &RegionClients) -> Outcome<Gathered<Vec<Instance
                 texts_of("nextToken", &unread).pop()
             }
         };
-        if !pages.follow(next.as_deref())? {
-            return Ok(inventory);
-        }
-    }
+        Ok((Vec::new(), next))
+    })
+    .await?;
+    Ok(inventory)
 }
 
 const INSTANCES: &str = "ec2:DescribeInstances";
@@ -79,7 +78,7 @@ async fn described(
         .set_filters(Some(kinds.into_iter().chain(wanted).collect()))
         .max_results(PAGE_SIZE)
         .set_next_token(token);
-    clients.session.attempted(INSTANCES, &clients.region, || request.clone().send()).await
+    clients.attempted(INSTANCES, || request.clone().send()).await
 }
 
 /// Reads the instances of a page that cannot be read as a whole: in halves, and
@@ -263,14 +262,12 @@ pub async fn idle_storage_resources(
 type VolumeFacts = BTreeMap<String, (Option<String>, Option<u64>)>;
 
 async fn volumes(clients: &RegionClients, ids: &[String]) -> Outcome<VolumeFacts> {
-    let RegionClients { ec2, session, region, .. } = clients;
     let mut known = VolumeFacts::new();
     for some in ids.chunks(VOLUMES_AT_ONCE) {
         // A filter, unlike a list of ids, does not fail for one that is gone.
-        let send = |token| {
-            ec2.describe_volumes().filters(filter("volume-id", some)).set_next_token(token).send()
-        };
-        let listed = session.paged("ec2:DescribeVolumes", region, send, |page| {
+        let own = || clients.ec2.describe_volumes().filters(filter("volume-id", some));
+        let send = |token| own().set_next_token(token).send();
+        let listed = clients.paged("ec2:DescribeVolumes", send, |page| {
             let volumes = page.volumes().iter().filter_map(|volume| {
                 let size = volume.size().and_then(|size| u64::try_from(size).ok());
                 let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());

@@ -44,10 +44,8 @@ pub fn plan_metrics(
     agent_namespace: &str,
     period_seconds: u32,
 ) -> Gathered<Vec<MetricQuery>> {
-    // A box that works at night is stopped when an audit finds it by day.
-    let may_have_run =
-        |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
-    let asked: Vec<&Instance> = instances.iter().filter(may_have_run).collect();
+    let asked = instances.iter().filter(|instance| instance.may_have_run_after(window.start));
+    let asked: Vec<&Instance> = asked.collect();
     let directory = Directory::of(asked.iter().copied());
     let mut plan = Gathered::<Vec<MetricQuery>>::default();
     let (of_ec2, of_agent): (Arc<str>, Arc<str>) = (EC2_NAMESPACE.into(), agent_namespace.into());

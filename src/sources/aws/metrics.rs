@@ -1,7 +1,7 @@
 //! CloudWatch: which GPU series exist, and their values.
 
 use super::error::kind_of_code;
-use super::pages::Pages;
+use super::pages::all_pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
     CauseKind, Gap, GapSubject, Gathered, JoinedBy, Metric, ResourceId, SeriesSource, Statistic,
@@ -153,20 +153,20 @@ pub async fn discover(
         (agent_namespace, Metric::GpuMemoryUsed),
         (EC2_NAMESPACE, Metric::GpuPowerUtilization),
     ];
-    let RegionClients { cloudwatch, session, region, .. } = clients;
     let mut discovered = Vec::new();
     // The agent publishes all metrics of a GPU under the same ones.
     let mut known: BTreeSet<Dimensions> = BTreeSet::new();
     for (namespace, metric) in wanted {
         let send = |token| {
-            cloudwatch
+            clients
+                .cloudwatch
                 .list_metrics()
                 .namespace(namespace)
                 .metric_name(cloudwatch_name(metric))
                 .set_next_token(token)
                 .send()
         };
-        let listed = session.paged("cloudwatch:ListMetrics", region, send, |page| {
+        let listed = clients.paged("cloudwatch:ListMetrics", send, |page| {
             let series = page.metrics().iter().map(|listed| {
                 let own = listed.dimensions().iter();
                 let own = own.filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())));
@@ -207,8 +207,7 @@ async fn fetched(
 ) -> Outcome<Fetched> {
     clients.session.meter.metrics_asked(queries.len());
     let mut fetched = Fetched::of(queries.len());
-    let mut pages = Pages::of(GET_METRIC_DATA).with_room(most_points(queries, window));
-    loop {
+    all_pages(GET_METRIC_DATA, most_points(queries, window), async |token| {
         let asked = queries.iter().enumerate().map(|(index, query)| data_query(index, query));
         let request = clients
             .cloudwatch
@@ -217,22 +216,24 @@ async fn fetched(
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
             .scan_by(ScanBy::TimestampAscending)
-            .set_next_token(pages.token());
+            .set_next_token(token);
         let page = clients.patient(GET_METRIC_DATA, || request.clone().send()).await?;
+        let mut points = 0;
         for result in page.metric_data_results() {
             let index = result
                 .id()
                 .and_then(|id| id.strip_prefix('q'))
                 .and_then(|number| number.parse::<usize>().ok());
             if let Some(index) = index.filter(|index| *index < queries.len()) {
-                pages.take(result.timestamps().len())?;
+                points += result.timestamps().len();
                 fetched.add(index, result);
             }
         }
-        if !pages.follow(page.next_token())? {
-            return Ok(fetched.finished());
-        }
-    }
+        // They are taken in above, and counted here.
+        Ok((vec![(); points], page.next_token))
+    })
+    .await?;
+    Ok(fetched.finished())
 }
 
 /// Points that a window has for so many queries, with one more at either end of each.

@@ -8,8 +8,6 @@ use crate::domain::{
     AdvisedResource, AwsAdvice, AwsOpinion, Currency, GapSubject, Gathered, Money, ResourceId,
 };
 use crate::sources::error::or_gap;
-use crate::sources::{Answer, OpinionSource, Outcome};
-use futures_util::FutureExt;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::{Number, json};
@@ -36,18 +34,6 @@ pub(super) fn has_hub(region: &str) -> bool {
     partition(region) == "aws"
 }
 
-/// The recommendations that an account sees: its own, or those of its whole organization.
-pub(super) struct Hub {
-    pub session: Session,
-}
-
-impl OpinionSource for Hub {
-    fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsAdvice>>> {
-        async { or_gap(listed(&self.session).await, GapSubject::AwsOpinion, "account", "") }
-            .boxed_local()
-    }
-}
-
 answers! { "camelCase":
     struct Item {
         account_id: Option<String>,
@@ -68,11 +54,14 @@ answers! { "camelCase":
     }
 }
 
-async fn listed(session: &Session) -> Outcome<Vec<AwsAdvice>> {
+/// The recommendations that an account sees: its own, or those of its whole organization.
+pub(super) async fn opinions(session: Session) -> Gathered<Vec<AwsAdvice>> {
     let body = json!({ "filter": { "resourceTypes": [INSTANCE, GROUP] } });
     let read = |_, page: Page| Ok((page.items, page.next_token));
-    let items = session.ask_list(&HUB, REGION, "ListRecommendations", body, read).await?;
-    Ok(items.into_iter().filter_map(advice).collect())
+    let clients = session.in_region(REGION);
+    let items = clients.ask_list(&HUB, "ListRecommendations", body, read).await;
+    let advised = items.map(|items| items.into_iter().filter_map(advice).collect());
+    or_gap(advised, GapSubject::AwsOpinion, "account", "")
 }
 
 /// A recommendation about an instance or a group; absent for one about something else.

@@ -161,7 +161,8 @@ async fn listed_accounts(session: &Session) -> Outcome<Vec<Listed>> {
             .then_some((page.accounts, page.next_token))
             .ok_or_else(|| session.unreadable(action, BAD_ID))
     };
-    session.ask_list(&ORGANIZATIONS, region, "ListAccounts", json!({}), read).await
+    let clients = session.in_region(region);
+    clients.ask_list(&ORGANIZATIONS, "ListAccounts", json!({}), read).await
 }
 
 /// The active accounts among those that are named, all where none is; and how many are not

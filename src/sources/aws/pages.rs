@@ -35,6 +35,27 @@ pub(super) const PASCAL_CASE: Paging =
 /// The results of a page, and the token of the page after it.
 pub(super) type Part<T> = (Vec<T>, Option<String>);
 
+/// Everything on the pages of an action, of at most so many results: `ask` gets the token of a
+/// page, and answers its results with the token of the page after it.
+///
+/// # Errors
+/// When a page cannot be asked for or read, or there is more than can be.
+pub(super) async fn all_pages<T>(
+    action: &'static str,
+    most: usize,
+    mut ask: impl AsyncFnMut(Option<String>) -> Outcome<Part<T>>,
+) -> Outcome<Vec<T>> {
+    let (mut pages, mut items) = (Pages::of(action).with_room(most), Vec::new());
+    loop {
+        let (own, next) = ask(pages.token()).await?;
+        pages.take(own.len())?;
+        items.extend(own);
+        if !pages.follow(next.as_deref())? {
+            return Ok(items);
+        }
+    }
+}
+
 /// Everything in the list of an action, page by page: `ask` sends the body of a request, and
 /// `read` takes a page apart.
 ///
@@ -47,18 +68,14 @@ pub(super) async fn listed<P, T>(
     ask: impl AsyncFn(Value) -> Outcome<P>,
     read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
 ) -> Outcome<Vec<T>> {
-    let mut items = Vec::new();
-    let mut pages = Pages::of(action).with_room(paging.most);
     body[paging.size_key] = paging.size.into();
-    loop {
-        let (own, next) = read(action, ask(body.clone()).await?)?;
-        pages.take(own.len())?;
-        items.extend(own);
-        if !pages.follow(next.as_deref())? {
-            return Ok(items);
+    all_pages(action, paging.most, async |token| {
+        if let Some(token) = token {
+            body[paging.token_key] = token.into();
         }
-        body[paging.token_key] = pages.token().into();
-    }
+        read(action, ask(body.clone()).await?)
+    })
+    .await
 }
 
 /// The pages of one call.

@@ -2,7 +2,7 @@
 //! and not in silence.
 
 use super::error::{Failed, Refusal};
-use super::pages::{Pages, Part};
+use super::pages::{Part, all_pages};
 use super::session::{Patience, RegionClients, Session};
 use crate::domain::FailureKind;
 use crate::sources::Outcome;
@@ -38,59 +38,9 @@ impl Session {
         !left.is_zero()
     }
 
-    /// Sends a request of an action when its turn in a region has come; where the service
-    /// throttles it, again and again until the deadline, and once more where the credentials
-    /// had expired and can be renewed.
-    ///
-    /// # Errors
-    /// When it fails in another way, or the deadline has passed.
-    pub(super) async fn patient<T, E: Refusal, F: Future<Output = Sent<T, E>>>(
-        &self,
-        action: &'static str,
-        region: &str,
-        send: impl Fn() -> F,
-    ) -> Outcome<T> {
-        self.attempted(action, region, send).await.map_err(|failed| failed.error)
-    }
-
-    /// Everything on the pages of a request that takes the token of a page. `read` takes a page
-    /// apart.
-    ///
-    /// # Errors
-    /// When a page fails, or they do not end.
-    pub(super) async fn paged<P, T, E: Refusal, F: Future<Output = Sent<P, E>>>(
-        &self,
-        action: &'static str,
-        region: &str,
-        send: impl Fn(Option<String>) -> F,
-        mut read: impl FnMut(P) -> Part<T>,
-    ) -> Outcome<Vec<T>> {
-        let (mut pages, mut items) = (Pages::of(action), Vec::new());
-        loop {
-            let (own, next) = read(self.patient(action, region, || send(pages.token())).await?);
-            items.extend(own);
-            if !pages.follow(next.as_deref())? {
-                return Ok(items);
-            }
-        }
-    }
-
-    /// The same of one request, with the answer where it could not be read.
-    pub(super) async fn attempted<T, E: Refusal, F: Future<Output = Sent<T, E>>>(
-        &self,
-        action: &'static str,
-        region: &str,
-        send: impl Fn() -> F,
-    ) -> Result<T, Failed> {
-        self.limiter.acquire(action, region).await;
-        self.persistent(action, move || {
-            let sent = send();
-            async move { sent.await.map_err(|error| Failed::of(action, &error, &self.meter.secrets())) }
-        })
-        .await
-    }
-
-    /// The same of any call that says how it failed.
+    /// Makes a call of an action that says how it failed; where the service throttles it, again
+    /// and again until the deadline, and once more where the credentials had expired and can be
+    /// renewed.
     pub(super) async fn persistent<T, F: Future<Output = Result<T, Failed>>>(
         &self,
         action: &'static str,
@@ -124,7 +74,8 @@ impl Session {
 }
 
 impl RegionClients {
-    /// As [`Session::patient`] in this region.
+    /// Sends a request of an action when its turn in the region has come, as
+    /// [`Session::persistent`] does.
     ///
     /// # Errors
     /// When it fails in another way, or the deadline has passed.
@@ -133,6 +84,38 @@ impl RegionClients {
         action: &'static str,
         send: impl Fn() -> F,
     ) -> Outcome<T> {
-        self.session.patient(action, &self.region, send).await
+        self.attempted(action, send).await.map_err(|failed| failed.error)
+    }
+
+    /// Everything on the pages of a request that takes the token of a page. `read` takes a page
+    /// apart.
+    ///
+    /// # Errors
+    /// When a page fails, or they do not end.
+    pub(super) async fn paged<P, T, E: Refusal, F: Future<Output = Sent<P, E>>>(
+        &self,
+        action: &'static str,
+        send: impl Fn(Option<String>) -> F,
+        mut read: impl FnMut(P) -> Part<T>,
+    ) -> Outcome<Vec<T>> {
+        all_pages(action, usize::MAX, async |token| {
+            Ok(read(self.patient(action, || send(token.clone())).await?))
+        })
+        .await
+    }
+
+    /// As [`Self::patient`], with the answer where it could not be read.
+    pub(super) async fn attempted<T, E: Refusal, F: Future<Output = Sent<T, E>>>(
+        &self,
+        action: &'static str,
+        send: impl Fn() -> F,
+    ) -> Result<T, Failed> {
+        let Session { limiter, meter, .. } = &self.session;
+        limiter.acquire(action, &self.region).await;
+        let call = || {
+            let sent = send();
+            async move { sent.await.map_err(|error| Failed::of(action, &error, &meter.secrets())) }
+        };
+        self.session.persistent(action, call).await
     }
 }

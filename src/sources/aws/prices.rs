@@ -158,7 +158,8 @@ pub(super) async fn products(
             .set_next_token(token)
             .send()
     };
-    let listed = session.paged(PRODUCTS, endpoint, send, |page| {
+    let clients = session.in_region(endpoint);
+    let listed = clients.paged(PRODUCTS, send, |page| {
         let products = page.price_list().iter().filter_map(|text| serde_json::from_str(text).ok());
         (products.collect(), page.next_token)
     });
@@ -183,9 +184,10 @@ pub async fn spot_prices(
         OperatingSystem::Sles => "SUSE Linux",
         OperatingSystem::OtherLicensed => return Ok(Vec::new()),
     };
-    let RegionClients { ec2, session, region, .. } = clients;
     let send = |token| {
-        ec2.describe_spot_price_history()
+        clients
+            .ec2
+            .describe_spot_price_history()
             .set_instance_types(Some(
                 types.iter().map(|name| InstanceType::from(name.as_str())).collect(),
             ))
@@ -195,7 +197,7 @@ pub async fn spot_prices(
             .set_next_token(token)
             .send()
     };
-    let listed = session.paged("ec2:DescribeSpotPriceHistory", region, send, |page| {
+    let listed = clients.paged("ec2:DescribeSpotPriceHistory", send, |page| {
         let changes = page.spot_price_history().iter().filter_map(|change| {
             let name = change.instance_type()?.as_str().to_owned();
             let zone = change.availability_zone()?.to_owned();

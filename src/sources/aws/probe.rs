@@ -112,65 +112,44 @@ async fn asked(
         "pricing" => {
             let endpoint = endpoint_of(region)?;
             let prices = session.pricing(endpoint);
-            let send = || {
-                prices
-                    .get_products()
-                    .service_code("AmazonEC2")
-                    .format_version("aws_v1")
-                    .max_results(1)
-                    .send()
-            };
-            Some(session.patient(action, endpoint, send).await.map(drop))
+            let request = prices.get_products().service_code("AmazonEC2").format_version("aws_v1");
+            let send = || request.clone().max_results(1).send();
+            Some(session.in_region(endpoint).patient(action, send).await.map(drop))
         }
         "savingsplans" if !has_savings_plans(region) => None,
         "savingsplans" => Some(of_savings_plans(session, operation, action).await),
         "cost-optimization-hub" if !has_hub(region) => None,
         "autoscaling" => {
             let fields = [("MaxRecords".to_owned(), "1".to_owned())];
+            let clients = session.in_region(region);
             let answer =
-                session.ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields).await;
+                clients.ask_form(&AUTO_SCALING, "DescribeAutoScalingGroups", &fields).await;
             Some(answer.map(drop))
         }
         _ => {
             let (service, region, body) = question(region, service, operation);
-            Some(session.ask::<Value>(service, region, operation, &body).await.map(drop))
+            let answer = session.in_region(region).ask::<Value>(service, operation, &body).await;
+            Some(answer.map(drop))
         }
     }
 }
 
 async fn of_ec2(clients: &RegionClients, operation: &str, action: &'static str) -> Outcome<()> {
-    let ec2 = &clients.ec2;
+    macro_rules! dry_run {
+        ($call:ident) => {{
+            let send = || clients.ec2.$call().dry_run(true).send();
+            clients.patient(action, send).await.map(drop)
+        }};
+    }
     match operation {
-        "DescribeAddresses" => clients
-            .patient(action, || ec2.describe_addresses().dry_run(true).send())
-            .await
-            .map(drop),
-        "DescribeCapacityReservations" => clients
-            .patient(action, || ec2.describe_capacity_reservations().dry_run(true).send())
-            .await
-            .map(drop),
-        "DescribeInstanceTypes" => clients
-            .patient(action, || ec2.describe_instance_types().dry_run(true).send())
-            .await
-            .map(drop),
-        "DescribeRegions" => {
-            clients.patient(action, || ec2.describe_regions().dry_run(true).send()).await.map(drop)
-        }
-        "DescribeReservedInstances" => clients
-            .patient(action, || ec2.describe_reserved_instances().dry_run(true).send())
-            .await
-            .map(drop),
-        "DescribeSpotPriceHistory" => clients
-            .patient(action, || ec2.describe_spot_price_history().dry_run(true).send())
-            .await
-            .map(drop),
-        "DescribeVolumes" => {
-            clients.patient(action, || ec2.describe_volumes().dry_run(true).send()).await.map(drop)
-        }
-        _ => clients
-            .patient(action, || ec2.describe_instances().dry_run(true).send())
-            .await
-            .map(drop),
+        "DescribeAddresses" => dry_run!(describe_addresses),
+        "DescribeCapacityReservations" => dry_run!(describe_capacity_reservations),
+        "DescribeInstanceTypes" => dry_run!(describe_instance_types),
+        "DescribeRegions" => dry_run!(describe_regions),
+        "DescribeReservedInstances" => dry_run!(describe_reserved_instances),
+        "DescribeSpotPriceHistory" => dry_run!(describe_spot_price_history),
+        "DescribeVolumes" => dry_run!(describe_volumes),
+        _ => dry_run!(describe_instances),
     }
 }
 
@@ -196,15 +175,15 @@ async fn of_cloudwatch(clients: &RegionClients, operation: &str, at: Timestamp) 
 }
 
 async fn of_savings_plans(session: &Session, operation: &str, action: &'static str) -> Outcome<()> {
-    let client = session.savings_plans();
+    let (client, home) = (session.savings_plans(), session.in_region(DEFAULT_REGION));
     if operation == "DescribeSavingsPlans" {
         let state = SavingsPlanState::Active;
         let request = client.describe_savings_plans().states(state).max_results(1);
-        return session.patient(action, DEFAULT_REGION, || request.clone().send()).await.map(drop);
+        return home.patient(action, || request.clone().send()).await.map(drop);
     }
     let product = SavingsPlanProductType::Ec2;
     let request = client.describe_savings_plans_offering_rates().products(product).max_results(1);
-    session.patient(action, DEFAULT_REGION, || request.clone().send()).await.map(drop)
+    home.patient(action, || request.clone().send()).await.map(drop)
 }
 
 /// The smallest question about an operation of a service without a client, and the region

@@ -51,7 +51,8 @@ pub async fn savings_plan_rates(
             .set_next_token(token)
             .send()
     };
-    let listed = session.paged(ACTION, DEFAULT_REGION, send, |page| {
+    let clients = session.in_region(DEFAULT_REGION);
+    let listed = clients.paged(ACTION, send, |page| {
         let rates = page.search_results().iter();
         (rates.filter_map(|rate| quote(rate, region, read_on)).collect(), page.next_token)
     });

@@ -1,6 +1,6 @@
 //! Settings of the Auto Scaling groups that instances are in.
 
-use super::pages::{PASCAL_CASE, Pages, Paging};
+use super::pages::{PASCAL_CASE, Paging, all_pages};
 use super::query::{at, members, parsed, text};
 use super::session::RegionClients;
 use super::signed::{Protocol, Service};
@@ -53,20 +53,14 @@ async fn described(
     names: &[&str],
 ) -> Outcome<Vec<ScalingGroup>> {
     let RegionClients { session, region, .. } = clients;
-    let mut groups = Vec::new();
-    let mut pages = Pages::of(GROUPS).with_room(names.len());
-    loop {
-        let fields = fields(names, pages.token());
-        let answer =
-            session.ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields).await?;
-        let page =
-            page(&answer, account, region).map_err(|why| session.unreadable(GROUPS, &why))?;
-        pages.take(page.groups.len())?;
-        groups.extend(page.groups);
-        if !pages.follow(page.next_token.as_deref())? {
-            return Ok(groups);
-        }
-    }
+    all_pages(GROUPS, names.len(), async |token| {
+        let fields = fields(names, token);
+        let answer = clients.ask_form(&AUTO_SCALING, "DescribeAutoScalingGroups", &fields).await?;
+        let page = page(&answer, account, region);
+        let page = page.map_err(|why| session.unreadable(GROUPS, &why))?;
+        Ok((page.groups, page.next_token))
+    })
+    .await
 }
 
 fn fields(names: &[&str], token: Option<String>) -> Vec<(String, String)> {

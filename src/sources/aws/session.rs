@@ -275,9 +275,9 @@ impl Session {
     /// # Errors
     /// When STS does not answer or refuses the credentials.
     pub async fn account(&self) -> Outcome<String> {
-        let (sts, action) = (self.sts(), "sts:GetCallerIdentity");
-        let answer =
-            self.patient(action, self.home_region(), || sts.get_caller_identity().send()).await?;
+        let (sts, home) = (self.sts(), self.home());
+        let send = || sts.get_caller_identity().send();
+        let answer = home.patient("sts:GetCallerIdentity", send).await?;
         Ok(answer.account().unwrap_or("unknown").to_owned())
     }
 
@@ -286,10 +286,9 @@ impl Session {
     /// # Errors
     /// When EC2 refuses or does not answer.
     pub async fn enabled_regions(&self) -> Outcome<Vec<String>> {
-        let clients = self.in_region(self.home_region());
-        let ec2 = &clients.ec2;
-        let answer =
-            clients.patient("ec2:DescribeRegions", || ec2.describe_regions().send()).await?;
+        let home = self.home();
+        let send = || home.ec2.describe_regions().send();
+        let answer = home.patient("ec2:DescribeRegions", send).await?;
         let mut regions: Vec<String> = answer
             .regions()
             .iter()
@@ -298,6 +297,11 @@ impl Session {
             .collect();
         regions.sort();
         Ok(regions)
+    }
+
+    /// What is asked in the region that the configuration names.
+    pub(super) fn home(&self) -> RegionClients {
+        self.in_region(self.home_region())
     }
 
     pub fn in_region(&self, region: &str) -> RegionClients {
@@ -433,7 +437,8 @@ mod tests {
         throttle(server);
         let body = serde_json::json!({});
         let answer = session
-            .ask::<serde_json::Value>(&ORGANIZATIONS, "us-east-1", "ListAccounts", &body)
+            .in_region("us-east-1")
+            .ask::<serde_json::Value>(&ORGANIZATIONS, "ListAccounts", &body)
             .await;
         let error = answer.expect_err("it is throttled");
         assert_eq!(

@@ -18,14 +18,13 @@ const TYPES_AT_ONCE: usize = 100;
 /// # Errors
 /// When EC2 refuses or does not answer.
 pub async fn shapes(clients: &RegionClients, types: &[String]) -> Outcome<Vec<InstanceShape>> {
-    let RegionClients { ec2, session, region, .. } = clients;
     let mut shapes = Vec::new();
     for some in types.chunks(TYPES_AT_ONCE) {
         // A filter, unlike a list of names, does not fail for one that the region does not know.
         let named = || filter("instance-type", some);
-        let send =
-            |token| ec2.describe_instance_types().filters(named()).set_next_token(token).send();
-        let listed = session.paged("ec2:DescribeInstanceTypes", region, send, |page| {
+        let all = || clients.ec2.describe_instance_types();
+        let send = |token| all().filters(named()).set_next_token(token).send();
+        let listed = clients.paged("ec2:DescribeInstanceTypes", send, |page| {
             (page.instance_types().iter().filter_map(shape).collect(), page.next_token)
         });
         shapes.extend(listed.await?);

@@ -146,8 +146,8 @@ impl Call<'_> {
 /// An attempt without an answer, and whether there is to be another.
 type Missed = (Box<Failed>, RetryPolicy);
 
-impl Session {
-    /// Asks a service in a region with a JSON document. Only an action of the policies is
+impl RegionClients {
+    /// Asks a service in the region with a JSON document. Only an action of the policies is
     /// sent.
     ///
     /// # Errors
@@ -155,31 +155,30 @@ impl Session {
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         service: &Service,
-        region: &str,
         operation: &str,
         body: &Value,
     ) -> Outcome<T> {
-        let (action, answer) = self.answer(service, region, operation, body.to_string()).await?;
-        serde_json::from_slice(&answer).map_err(|error| self.unreadable(action, &error.to_string()))
+        let (action, answer) = self.answer(service, operation, body.to_string()).await?;
+        serde_json::from_slice(&answer)
+            .map_err(|error| self.session.unreadable(action, &error.to_string()))
     }
 
-    /// Asks a service in a region for everything in a list. `read` takes a page apart.
+    /// Asks a service in the region for everything in a list. `read` takes a page apart.
     ///
     /// # Errors
     /// When a page cannot be asked for or read, or there is more than can be.
     pub(super) async fn ask_list<P: DeserializeOwned, T>(
         &self,
         service: &Service,
-        region: &str,
         operation: &str,
         body: Value,
         read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
     ) -> Outcome<Vec<T>> {
-        let ask = async |body: Value| self.ask::<P>(service, region, operation, &body).await;
+        let ask = async |body: Value| self.ask::<P>(service, operation, &body).await;
         listed(service.action(operation)?, &service.paging, body, ask, read).await
     }
 
-    /// Asks a service in a region with the fields of a form, and answers its XML. Only an
+    /// Asks a service in the region with the fields of a form, and answers its XML. Only an
     /// action of the policies is sent.
     ///
     /// # Errors
@@ -187,15 +186,33 @@ impl Session {
     pub(super) async fn ask_form(
         &self,
         service: &Service,
-        region: &str,
         operation: &str,
         fields: &[(String, String)],
     ) -> Outcome<String> {
         let body = service.protocol.form(operation, fields);
-        let (action, answer) = self.answer(service, region, operation, body).await?;
-        String::from_utf8(answer).map_err(|error| self.unreadable(action, &error.to_string()))
+        let (action, answer) = self.answer(service, operation, body).await?;
+        String::from_utf8(answer)
+            .map_err(|error| self.session.unreadable(action, &error.to_string()))
     }
 
+    /// The action of an operation, and what the service answers to it.
+    async fn answer(
+        &self,
+        service: &Service,
+        operation: &str,
+        body: String,
+    ) -> Outcome<(&'static str, Vec<u8>)> {
+        let Self { session, region, .. } = self;
+        let action = service.action(operation)?;
+        let url = session.url_of(service, region, operation);
+        let target = service.protocol.target(operation);
+        let call = Call { service, action, region, url, target, body };
+        let answer = session.persistent(action, || session.tried(&call)).await;
+        Ok((action, answer.map_err(|failed| failed.error)?))
+    }
+}
+
+impl Session {
     /// An answer that is not what the service documents.
     pub(super) fn unreadable(&self, action: &'static str, why: &str) -> SourceError {
         SourceError::own(
@@ -204,28 +221,6 @@ impl Session {
             UNREADABLE,
             self.meter.secrets().blank(why),
         )
-    }
-
-    /// The action of an operation, and what the service answers to it.
-    async fn answer(
-        &self,
-        service: &Service,
-        region: &str,
-        operation: &str,
-        body: String,
-    ) -> Outcome<(&'static str, Vec<u8>)> {
-        let action = service.action(operation)?;
-        let call = Call {
-            service,
-            action,
-            region,
-            url: self.url_of(service, region, operation),
-            target: service.protocol.target(operation),
-            body,
-        };
-        let answer =
-            self.persistent(action, || self.tried(&call)).await.map_err(|failed| failed.error)?;
-        Ok((action, answer))
     }
 
     /// The endpoint that the configuration names, else that of AWS.
@@ -296,35 +291,6 @@ impl Session {
         let may_pass = status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled;
         let again = if may_pass { RetryPolicy::Later(wait) } else { RetryPolicy::Never };
         Err((Box::new(failed), again))
-    }
-}
-
-impl RegionClients {
-    /// As [`Session::ask`] in this region.
-    ///
-    /// # Errors
-    /// When the service refuses or does not answer, or the answer cannot be read.
-    pub(super) async fn ask<T: DeserializeOwned>(
-        &self,
-        service: &Service,
-        operation: &str,
-        body: &Value,
-    ) -> Outcome<T> {
-        self.session.ask::<T>(service, &self.region, operation, body).await
-    }
-
-    /// As [`Session::ask_list`] in this region.
-    ///
-    /// # Errors
-    /// When a page cannot be asked for or read, or there is more than can be.
-    pub(super) async fn ask_list<P: DeserializeOwned, T>(
-        &self,
-        service: &Service,
-        operation: &str,
-        body: Value,
-        read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
-    ) -> Outcome<Vec<T>> {
-        self.session.ask_list::<P, T>(service, &self.region, operation, body, read).await
     }
 }
 

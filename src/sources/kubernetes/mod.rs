@@ -39,7 +39,7 @@ pub use rbac::{ACTIONS, RESOURCES, Resource, cluster_role};
 pub use reading::Reading;
 
 use crate::domain::{Clusters, EstateSource, Gathered, Instance, Managed};
-use crate::sources::{Account, Answer, Connection, Found, Inventory, Outcome};
+use crate::sources::{Account, Connection, Found};
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -84,10 +84,11 @@ pub fn account(reading: Reading) -> Account {
             scaling_groups: Vec::new(),
             managed: Managed::default(),
         };
+        let read_before = Gathered { value: of_region, gaps };
         Connection {
             provider: None,
             region,
-            inventory: Box::new(Recorded(Gathered { value: of_region, gaps })),
+            inventory: Box::new(move || std::future::ready(Ok(read_before.clone())).boxed_local()),
             metrics: Vec::new(),
             jobs: None,
             prices: None,
@@ -101,14 +102,5 @@ pub fn account(reading: Reading) -> Account {
         commitments: None,
         opinions: None,
         meter: Box::new(move || usage.clone()),
-    }
-}
-
-/// Machines that were read before.
-struct Recorded(Gathered<Found>);
-
-impl Inventory for Recorded {
-    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>> {
-        std::future::ready(Ok(self.0.clone())).boxed_local()
     }
 }

@@ -8,8 +8,8 @@ use super::values::{Amounts, Quantity};
 use crate::catalog::shape;
 use crate::domain::{
     AcceleratorKind, Architecture, Component, DeviceUnit, GpuModel, GpuOffer, GpuShare, Instance,
-    InstanceShape, InstanceState, Lifecycle, Node, NodeAmount, NodeDevices, OperatingSystem,
-    PoolMaker, Provider, ResourceId, Scheduler, Tenancy,
+    InstanceShape, Lifecycle, Node, NodeAmount, NodeDevices, OperatingSystem, PoolMaker, Provider,
+    ResourceId, Scheduler,
 };
 use crate::sources::provider_id::Place;
 use jiff::Timestamp;
@@ -175,29 +175,16 @@ fn instance(object: &NodeObject, launch_time: Timestamp) -> (Provider, Option<St
     };
     let is_windows = label(labels, &["kubernetes.io/os"]) == Some("windows");
     let instance = Instance {
-        id,
-        account,
-        region,
         zone: label(labels, ZONE).map(str::to_owned).or(place.and_then(|place| place.zone)),
-        instance_type: String::new(),
-        state: InstanceState::Running,
         lifecycle: price_class(labels).unwrap_or(Lifecycle::OnDemand),
-        capacity_reservation_id: None,
-        capacity_block_id: None,
         operating_system: if is_windows {
             OperatingSystem::Windows
         } else {
             OperatingSystem::Linux
         },
-        tenancy: Tenancy::Shared,
-        launch_time,
-        attached_time: None,
-        state_transition_reason: None,
         tags: tags(&object.metadata.name, labels),
-        auto_scaling_group: None,
         private_dns_name: Some(object.metadata.name.clone()),
-        volumes: Vec::new(),
-        addresses: Vec::new(),
+        ..Instance::running(id, (&account, &region), String::new(), launch_time)
     };
     (provider, cluster.map(str::to_owned), instance)
 }

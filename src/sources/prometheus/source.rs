@@ -180,8 +180,7 @@ async fn discover<'a, A: Ask>(
     }
     // Who stopped before the window has no series in it, and must not share a name with
     // one that has.
-    let may_have_run =
-        |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
+    let may_have_run = |instance: &&Instance| instance.may_have_run_after(window.start);
     let mut discovery = Discovery::of(Hosts::of(fleet.iter().filter(may_have_run), &nodes));
     discovery.mig_instances = Some(ask.mig_instances);
     if let Err(error) = take_all(asker, map, &mut discovery, window).await {

@@ -2,8 +2,7 @@
 
 use super::components::{OpenGroups, hosts};
 use super::listed::{
-    App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
-    NotebookInstance, SAGEMAKER, under,
+    Cluster, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary, SAGEMAKER, listed,
 };
 use super::machine::{Place, group_of, too_many, unreadable};
 use super::plans::plans;
@@ -15,8 +14,8 @@ use crate::domain::{
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::session::RegionClients;
 use crate::sources::error::or_gap;
-use crate::sources::{Answer, Found, Inventory, Outcome, SourceError};
-use futures_util::{FutureExt, StreamExt, stream};
+use crate::sources::{Found, Outcome, SourceError};
+use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,15 +26,10 @@ const AT_ONCE: usize = 4;
 /// Machines of a region that are held in memory.
 const MOST_OF_REGION: usize = 100_000;
 
+#[derive(Clone)]
 pub(super) struct Machines {
     clients: RegionClients,
     place: Place,
-}
-
-impl Inventory for Machines {
-    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>> {
-        self.found().boxed_local()
-    }
 }
 
 /// The instances of endpoints, and the groups of them without a model of their own.
@@ -52,7 +46,7 @@ impl Machines {
 
     /// # Errors
     /// When endpoints cannot be listed.
-    async fn found(&self) -> Outcome<Gathered<Found>> {
+    pub async fn found(self) -> Outcome<Gathered<Found>> {
         let (endpoints, plans) =
             tokio::join!(self.of_endpoints(), plans(&self.clients, &self.place.account));
         let plans = or_gap(plans, GapSubject::TrainingPlans, &self.place.region, "");
@@ -114,8 +108,7 @@ impl Machines {
     /// # Errors
     /// When endpoints cannot be listed.
     async fn of_endpoints(&self) -> Outcome<OfEndpoints> {
-        let read = under("Endpoints");
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListEndpoints", json!({}), read).await?;
+        let listed = listed(&self.clients, "ListEndpoints", json!({}), "Endpoints").await?;
         let endpoints = once(listed);
         let mut answers = stream::iter(endpoints.iter().filter(|endpoint| endpoint.is_running()))
             .map(|endpoint| async move { (endpoint, self.instances_of(endpoint).await) })
@@ -155,22 +148,20 @@ impl Machines {
     }
 
     async fn notebooks(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let read = under::<NotebookInstance>("NotebookInstances");
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListNotebookInstances", json!({}), read);
-        Ok(self.place.of_notebooks(&listed.await?))
+        let listed =
+            listed(&self.clients, "ListNotebookInstances", json!({}), "NotebookInstances").await?;
+        Ok(self.place.of_notebooks(&listed))
     }
 
     async fn apps(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let read = under::<App>("Apps");
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListApps", json!({}), read);
-        Ok(self.place.of_apps(&listed.await?))
+        Ok(self.place.of_apps(&listed(&self.clients, "ListApps", json!({}), "Apps").await?))
     }
 
     /// The nodes of every HyperPod cluster.
     async fn cluster_nodes(&self) -> Outcome<OfClusters> {
         let clients = &self.clients;
-        let read = under::<ClusterSummary>("ClusterSummaries");
-        let mut clusters = clients.ask_list(&SAGEMAKER, "ListClusters", json!({}), read).await?;
+        let mut clusters: Vec<ClusterSummary> =
+            listed(clients, "ListClusters", json!({}), "ClusterSummaries").await?;
         clusters.sort_by(|left, right| left.cluster_name.cmp(&right.cluster_name));
         clusters.dedup_by(|later, first| later.cluster_name == first.cluster_name);
         let (mut gathered, mut ends) = OfClusters::default();
@@ -178,8 +169,7 @@ impl Machines {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
             let cluster: Cluster = clients.ask(&SAGEMAKER, "DescribeCluster", &body).await?;
-            let read = under::<ClusterNode>("ClusterNodeSummaries");
-            let nodes = clients.ask_list(&SAGEMAKER, "ListClusterNodes", body, read).await?;
+            let nodes = listed(clients, "ListClusterNodes", body, "ClusterNodeSummaries").await?;
             self.add(&mut gathered, self.place.of_nodes(cluster_name, &cluster, &nodes));
             let end = end_of(&summary.cluster_arn).ok_or_else(|| {
                 let what = "the ARN of a cluster".to_owned();

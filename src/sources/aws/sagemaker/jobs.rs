@@ -1,7 +1,7 @@
 //! Training jobs: what each was billed for is known to the second once it has ended. A search
 //! gives a hundred of them in one call; what it does not give is described one by one.
 
-use super::listed::{SAGEMAKER, instant, rows, under};
+use super::listed::{SAGEMAKER, instant, listed, rows};
 use super::machine::is_accelerated;
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
@@ -193,8 +193,7 @@ impl TrainingJobs {
             "SortBy": "CreationTime",
             "SortOrder": "Descending",
         });
-        let read = under("TrainingJobSummaries");
-        self.clients.ask_list(&SAGEMAKER, "ListTrainingJobs", wanted, read).await
+        listed(&self.clients, "ListTrainingJobs", wanted, "TrainingJobSummaries").await
     }
 
     async fn described(&self, name: &str) -> Outcome<Described> {
@@ -269,16 +268,9 @@ fn once(mut summaries: Vec<JobSummary>) -> Vec<JobSummary> {
     summaries
 }
 
+/// A status as SageMaker writes it, such as `InProgress`, which is also how it is called here.
 fn status(name: &str) -> Option<JobStatus> {
-    match name {
-        "InProgress" => Some(JobStatus::InProgress),
-        "Completed" => Some(JobStatus::Completed),
-        "Failed" => Some(JobStatus::Failed),
-        "Stopping" => Some(JobStatus::Stopping),
-        "Stopped" => Some(JobStatus::Stopped),
-        "Deleting" => Some(JobStatus::Deleting),
-        _ => None,
-    }
+    JobStatus::ALL.iter().copied().find(|status| format!("{status:?}") == name)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::domain::{Component, FailureKind, Lifecycle};
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::pages::{PASCAL_CASE, Paging, Part};
+use crate::sources::aws::session::RegionClients;
 use crate::sources::aws::signed::{Protocol, Service, answers};
 use crate::sources::{Outcome, SourceError};
 use jiff::Timestamp;
@@ -207,11 +208,18 @@ pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
     Timestamp::from_second(seconds? as i64).ok()
 }
 
-/// Takes a page apart that has its results under a key, which every page has.
-pub(super) fn under<T: DeserializeOwned>(
+/// Everything in a list of a region that has its results under a key, which every page has.
+///
+/// # Errors
+/// When a page cannot be asked for or read, or there is more than can be.
+pub(super) async fn listed<T: DeserializeOwned>(
+    clients: &RegionClients,
+    operation: &str,
+    wanted: Value,
     key: &str,
-) -> impl Fn(&'static str, Value) -> Outcome<Part<T>> {
-    move |action, page| rows(&SAGEMAKER.paging, action, page, key)
+) -> Outcome<Vec<T>> {
+    let read = |action, page| rows(&SAGEMAKER.paging, action, page, key);
+    clients.ask_list(&SAGEMAKER, operation, wanted, read).await
 }
 
 /// What a page has under a key, and the token of the page after it.
@@ -243,7 +251,8 @@ mod tests {
         key: &str,
         ask: impl AsyncFn(Value) -> Outcome<Value>,
     ) -> Outcome<Vec<T>> {
-        pages::listed(action, &SAGEMAKER.paging, json!({}), ask, under(key)).await
+        let read = |action, page| rows(&SAGEMAKER.paging, action, page, key);
+        pages::listed(action, &SAGEMAKER.paging, json!({}), ask, read).await
     }
 
     #[tokio::test]

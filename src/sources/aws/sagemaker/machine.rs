@@ -7,12 +7,11 @@ use super::listed::{
 };
 use crate::catalog::shape;
 use crate::domain::{
-    AcceleratorKind, Cause, CauseKind, Component, Gap, GapSubject, Gathered, Instance,
-    InstanceState, Lifecycle, OperatingSystem, Provider, ResourceId, Tenancy,
+    AcceleratorKind, Cause, CauseKind, Component, Gap, GapSubject, Gathered, Instance, Lifecycle,
+    Provider, ResourceId,
 };
 use crate::sources::aws::inventory;
 use jiff::Timestamp;
-use std::collections::BTreeMap;
 
 const IN_SERVICE: &str = "InService";
 
@@ -216,27 +215,8 @@ impl Place {
 
     /// A running machine by its native id, on demand.
     fn instance(&self, native: &str, instance_type: String, launch_time: Timestamp) -> Instance {
-        Instance {
-            id: self.id(native),
-            account: self.account.clone(),
-            region: self.region.clone(),
-            zone: None,
-            instance_type,
-            state: InstanceState::Running,
-            lifecycle: Lifecycle::OnDemand,
-            capacity_reservation_id: None,
-            capacity_block_id: None,
-            operating_system: OperatingSystem::Linux,
-            tenancy: Tenancy::Shared,
-            launch_time,
-            attached_time: None,
-            state_transition_reason: None,
-            tags: BTreeMap::new(),
-            auto_scaling_group: None,
-            private_dns_name: None,
-            volumes: Vec::new(),
-            addresses: Vec::new(),
-        }
+        let place = (self.account.as_str(), self.region.as_str());
+        Instance::running(self.id(native), place, instance_type, launch_time)
     }
 }
 

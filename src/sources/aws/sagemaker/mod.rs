@@ -18,6 +18,7 @@ pub(super) use tags::TAGGING;
 use super::session::RegionClients;
 use crate::domain::Provider;
 use crate::sources::Connection;
+use futures_util::FutureExt;
 use inventory::Machines;
 use jiff::Timestamp;
 use jobs::TrainingJobs;
@@ -26,10 +27,11 @@ use prices::ComponentPrices;
 
 /// What SageMaker runs in a region of an account at an instant.
 pub(super) fn connection(clients: RegionClients, account: &str, as_of: Timestamp) -> Connection {
+    let machines = Machines::new(clients.clone(), account, as_of);
     Connection {
         provider: Some(Provider::SageMaker),
         region: clients.region.clone(),
-        inventory: Box::new(Machines::new(clients.clone(), account, as_of)),
+        inventory: Box::new(move || machines.clone().found().boxed_local()),
         metrics: vec![Box::new(VariantMetrics(clients.clone()))],
         jobs: Some(Box::new(TrainingJobs {
             clients: clients.clone(),

@@ -1,7 +1,7 @@
 //! Training plans: capacity that is paid for ahead, with what of it is in use.
 
-use super::listed::{SAGEMAKER, instant, under};
-use crate::domain::{Currency, Money, PlanStatus, TrainingPlan};
+use super::listed::{instant, listed};
+use crate::domain::{Currency, PlanStatus, TrainingPlan};
 use crate::sources::Outcome;
 use crate::sources::aws::session::RegionClients;
 use crate::sources::aws::signed::answers;
@@ -39,8 +39,8 @@ answers! { "PascalCase":
 /// # Errors
 /// When they cannot be listed.
 pub(super) async fn plans(clients: &RegionClients, account: &str) -> Outcome<Vec<TrainingPlan>> {
-    let read = under::<Summary>("TrainingPlanSummaries");
-    let summaries = clients.ask_list(&SAGEMAKER, "ListTrainingPlans", json!({}), read).await?;
+    let summaries: Vec<Summary> =
+        listed(clients, "ListTrainingPlans", json!({}), "TrainingPlanSummaries").await?;
     let lasting = summaries.into_iter().filter(|summary| !OVER.contains(&summary.status.as_str()));
     Ok(lasting.map(|summary| summary.plan(account, &clients.region)).collect())
 }
@@ -57,6 +57,14 @@ impl Summary {
         }
         let minutes = self.duration_minutes.unwrap_or_default();
         let hours = self.duration_hours;
+        let fee = self
+            .upfront_fee
+            .and_then(|fee| fee.parse::<Decimal>().ok())
+            .filter(|fee| !fee.is_sign_negative())
+            .zip(match &self.currency_code {
+                Some(code) => Currency::from_code(code),
+                None => Some(Currency::of_region(region)),
+            });
         TrainingPlan {
             id: self.training_plan_arn,
             account: account.to_owned(),
@@ -68,26 +76,15 @@ impl Summary {
             start: instant(self.start_time),
             end: instant(self.end_time),
             duration_minutes: hours.and_then(|hours| hours.checked_mul(60)?.checked_add(minutes)),
-            upfront_fee: self
-                .upfront_fee
-                .and_then(|fee| fee.parse::<Decimal>().ok())
-                .filter(|fee| !fee.is_sign_negative())
-                .zip(match &self.currency_code {
-                    Some(code) => Currency::from_code(code),
-                    None => Some(Currency::of_region(region)),
-                })
-                .map(|(fee, currency)| Money::new(fee, currency)),
+            currency: fee.map(|(_, currency)| currency),
+            upfront_fee: fee.map(|(fee, _)| fee),
         }
     }
 }
 
+/// A status as SageMaker writes it, which is also how it is called here.
 fn status(name: &str) -> Option<PlanStatus> {
-    match name {
-        "Pending" => Some(PlanStatus::Pending),
-        "Active" => Some(PlanStatus::Active),
-        "Scheduled" => Some(PlanStatus::Scheduled),
-        _ => None,
-    }
+    PlanStatus::ALL.iter().copied().find(|status| format!("{status:?}") == name)
 }
 
 #[cfg(test)]
@@ -140,7 +137,7 @@ mod tests {
                 "TrainingPlanArn": "arn:a/b", "Status": "Frozen",
                 "UpfrontFee": fee, "CurrencyCode": currency,
             }));
-            (plan.status, plan.upfront_fee.map(|fee| fee.to_string()))
+            (plan.status, plan.fee().map(|fee| fee.to_string()))
         };
         let shown = |text: &str| (None, Some(text.to_owned()));
         assert_eq!(with(json!("1.5"), Value::Null), shown("$1.50"));

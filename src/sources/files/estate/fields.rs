@@ -2,7 +2,7 @@
 //! of the domain.
 
 use super::wire::{
-    Cell, ClaimWire, InstanceWire, OpinionWire, PlanWire, PriceWire, SeriesWire, StoragePriceWire,
+    Cell, ClaimWire, InstanceWire, OpinionWire, PriceWire, SeriesWire, StoragePriceWire,
 };
 use crate::domain::{
     AwsOpinion, Claim, ClaimState, Clusters, ComponentHost, Currency, DeviceUse, Devices, Gap,
@@ -226,15 +226,12 @@ impl Wire for ComponentHost {
     }
 }
 
-impl Wire for PlanWire {
-    type Value = TrainingPlan;
+impl Wire for TrainingPlan {
+    type Value = Self;
 
-    fn value<E: de::Error>(self) -> Result<TrainingPlan, E> {
-        let currency = self.currency.unwrap_or(Currency::Usd);
-        Ok(same_fields!(self => TrainingPlan {
-            id, account, region, status, instances, total, in_use, start, end, duration_minutes;
-            upfront_fee: self.upfront_fee.map(|fee| Money::new(fee, currency)),
-        }))
+    fn value<E: de::Error>(mut self) -> Result<Self, E> {
+        self.currency = self.upfront_fee.map(|_| self.currency.unwrap_or(Currency::Usd));
+        Ok(self)
     }
 }
 

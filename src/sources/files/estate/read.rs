@@ -7,13 +7,12 @@ use super::fields::{
     MOST_PERIODS, Of, Wire, check_clusters, refuse, series, sorted_groups, sorted_managed,
 };
 use super::forms::{Ignored, Positive, Version, described, generator};
-use super::wire::{
-    ClaimWire, InstanceWire, OpinionWire, PlanWire, PriceWire, SeriesWire, StoragePriceWire,
-};
+use super::wire::{ClaimWire, InstanceWire, OpinionWire, PriceWire, SeriesWire, StoragePriceWire};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, ComponentHost, DeviceUse, EstateSource, Form, Gap, GapSubject,
     Instance, InstanceShape, Node, PriceKey, PriceQuote, ProfiledRun, Provider, ResourceId,
-    ScalingGroup, SeriesSource, SpotHistory, TagFilter, Time, TrainingJob, Window, region_of,
+    ScalingGroup, SeriesSource, SpotHistory, TagFilter, Time, TrainingJob, TrainingPlan, Window,
+    region_of,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -272,7 +271,7 @@ estate_keys! {
         "claims": All<ClaimWire, MOST_INSTANCES>, parts.estate.clusters.claims.extend(values(value)), "";
         "uses": All<DeviceUse, MOST_INSTANCES>, parts.estate.clusters.uses.extend(values(value)), "";
         "component_hosts": All<ComponentHost, MOST_INSTANCES>, parts.estate.managed.hosts.extend(values(value)), "";
-        "training_plans": All<PlanWire, MOST_NAMES>, parts.estate.managed.plans.extend(values(value)), "";
+        "training_plans": All<TrainingPlan, MOST_NAMES>, parts.estate.managed.plans.extend(values(value)), "";
         "jobs": AtMost<TrainingJob, MOST_INSTANCES>, parts.estate.jobs = value.0, "";
         "prices": All<PriceWire, MOST_PRICES>, parts.add_prices(values(value)), "";
         "storage_prices": All<StoragePriceWire, MOST_NAMES>, for (region, resource, quote) in values(value) { parts.estate.prices.insert_storage(&region, resource, quote); }, "";

@@ -3,10 +3,10 @@
 //! streamed.
 
 use crate::domain::{
-    Address, Amount, AtMost, Change, ClaimState, Counts, Currency, Day, DeviceUnit, InstanceState,
-    JoinedBy, Lifecycle, MOST_GPUS, MOST_PARTS, Maybe, Metric, OperatingSystem, Owner, Parts,
-    Placement, PlanStatus, Price, PriceBasis, PriceOption, PriceOrigin, Provider, Rejected,
-    ResourceId, SeriesSource, SpotHistory, Statistic, StorageResource, Tenancy, Time, Volume,
+    Address, Amount, AtMost, Change, ClaimState, Currency, Day, DeviceUnit, InstanceState,
+    JoinedBy, Lifecycle, MOST_GPUS, Maybe, Metric, OperatingSystem, Owner, Parts, Placement, Price,
+    PriceBasis, PriceOption, PriceOrigin, Provider, Rejected, ResourceId, SeriesSource,
+    SpotHistory, Statistic, StorageResource, Tenancy, Time, Volume,
 };
 use crate::sources::files::shared::same_fields;
 use jiff::Timestamp;
@@ -172,39 +172,6 @@ pub(super) struct ClaimWire {
     pub machine: Option<ResourceId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
-}
-
-/// A training plan of `SageMaker`.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a training plan object")]
-pub(super) struct PlanWire {
-    /// ARN of the plan.
-    pub id: String,
-    pub account: String,
-    pub region: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<PlanStatus>,
-    /// By type.
-    #[serde(with = "Counts::<MOST_PARTS>")]
-    pub instances: Vec<(String, u32)>,
-    /// Instances in the plan.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u32>,
-    /// Those that something runs on now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_use: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
-    pub start: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
-    pub end: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_minutes: Option<u64>,
-    /// USD unless said otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub currency: Option<Currency>,
-    /// Paid once for all instances.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
-    pub upfront_fee: Option<Decimal>,
 }
 
 /// What AWS advises.

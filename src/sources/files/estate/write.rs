@@ -2,12 +2,8 @@
 
 use super::commitments;
 use super::recording::{Recording, series_wire};
-use super::wire::{
-    ClaimWire, InstanceWire, OpinionWire, PlanWire, PriceWire, StoragePriceWire, usd,
-};
-use crate::domain::{
-    AwsOpinion, Claim, Instance, Money, PriceBasis, Provider, ResourceId, TrainingPlan,
-};
+use super::wire::{ClaimWire, InstanceWire, OpinionWire, PriceWire, StoragePriceWire, usd};
+use crate::domain::{AwsOpinion, Claim, Instance, Money, PriceBasis, Provider, ResourceId};
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::same_fields;
 use crate::usage::Estate;
@@ -76,7 +72,7 @@ impl Serialize for Document<'_> {
         map.add_any("claims", &all(&clusters.claims, claim_wire))?;
         map.add_any("uses", &clusters.uses)?;
         map.add_any("component_hosts", &managed.hosts)?;
-        map.add_any("training_plans", &all(&managed.plans, plan_wire))?;
+        map.add_any("training_plans", &managed.plans)?;
         map.add_any("jobs", &estate.jobs)?;
         map.add("prices", &prices(estate))?;
         map.add("storage_prices", &storage_prices(estate))?;
@@ -135,15 +131,6 @@ fn claim_wire(claim: &Claim) -> ClaimWire {
         state,
         since,
         machine,
-    })
-}
-
-fn plan_wire(plan: &TrainingPlan) -> PlanWire {
-    let plan = plan.clone();
-    same_fields!(plan => PlanWire {
-        id, account, region, status, instances, total, in_use, start, end, duration_minutes;
-        currency: plan.upfront_fee.map(Money::currency),
-        upfront_fee: plan.upfront_fee.map(Money::amount),
     })
 }
 

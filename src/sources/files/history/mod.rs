@@ -185,12 +185,9 @@ impl History {
         id: &str,
     ) -> Result<BTreeMap<ResourceId, StoredMachine>, HistoryError> {
         let manifest = self.manifest(day, id).await?;
-        let mut asked = None;
-        for schema in ALL {
-            let file = self.table(&manifest, schema, day, id).await?;
-            if schema.name == ASKED.name {
-                asked = Some(file);
-            }
+        let asked = self.table(&manifest, &ASKED, day, id).await?;
+        for schema in ALL.into_iter().skip(1) {
+            self.table(&manifest, schema, day, id).await?;
         }
         let mut machines = BTreeMap::new();
         let mut room = self.room.get();
@@ -201,10 +198,8 @@ impl History {
             machines.insert(machine.instance.clone(), machine);
             Ok(())
         };
-        if let Some(file) = asked {
-            let read = read_table(file, &ASKED, &mut each);
-            read.map_err(|error| self.problem(ASKED.name, day, id, unread(error)))?;
-        }
+        let read = read_table(asked, &ASKED, &mut each);
+        read.map_err(|error| self.problem(ASKED.name, day, id, unread(error)))?;
         self.room.set(room);
         Ok(machines)
     }

@@ -24,17 +24,6 @@ enum Cells {
     Day(Vec<Option<i32>>),
 }
 
-impl Cells {
-    fn len(&self) -> usize {
-        match self {
-            Self::Text(texts) => texts.len(),
-            Self::Whole(numbers) => numbers.len(),
-            Self::Real(numbers) => numbers.len(),
-            Self::Day(days) => days.len(),
-        }
-    }
-}
-
 /// One row that was read, whose columns go by their places.
 pub(super) struct Row<'a> {
     schema: &'a Schema,
@@ -173,11 +162,7 @@ fn read(
             let pages = bounded(group.get_column_page_reader(place)?, rows);
             let column = described.column_descr_ptr();
             let is_required = column.max_def_level() == 0;
-            let cells = cells(get_column_reader(column, pages), rows, is_required)?;
-            if cells.len() != rows {
-                return Err(TableError::Large);
-            }
-            columns.push(cells);
+            columns.push(cells(get_column_reader(column, pages), rows, is_required)?);
         }
         for place in 0..rows {
             each(&Row { schema, columns: &columns, place })?;
@@ -205,11 +190,15 @@ fn cells(reader: ColumnReader, rows: usize, is_required: bool) -> Result<Cells, 
             let (mut values, mut levels) = (Vec::new(), Vec::new());
             $reader.read_records(rows, (!is_required).then_some(&mut levels), None, &mut values)?;
             // Where one must be there, it is there everywhere.
-            if is_required {
+            let cells: Vec<_> = if is_required {
                 values.into_iter().map(Some).collect()
             } else {
                 spread(values, &levels)
+            };
+            if cells.len() != rows {
+                return Err(TableError::Large);
             }
+            cells
         }};
     }
     Ok(match reader {

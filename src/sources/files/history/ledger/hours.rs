@@ -1,8 +1,8 @@
 //! Reading back the hours of instances.
 
+use super::Records;
 use super::read::of_table;
 use super::rows::{HOUR, hour_of};
-use super::{Records, RunFile};
 use crate::domain::{InstanceHour, RecordedRun};
 use crate::sources::files::history::columns::TableError;
 use crate::sources::files::history::layout::HistoryError;
@@ -36,7 +36,11 @@ impl Records {
     ) -> Result<(Vec<HourRun>, Vec<HistoryError>), HistoryError> {
         let mut problems = Vec::new();
         let files = self.runs(since, &mut problems).await?;
-        let mut runs: Vec<HourRun> = files.into_iter().map(hour_run).collect();
+        let runs = files.into_iter().map(|file| {
+            let table = of_table(&file, HOUR.name).next();
+            HourRun { run: file.run, table }
+        });
+        let mut runs: Vec<HourRun> = runs.collect();
         runs.sort_by(|left, right| {
             let (left, right) = (&left.run, &right.run);
             (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id))
@@ -62,11 +66,6 @@ impl Records {
         self.store().forget(name);
         read.map_err(|why| self.failed(name, why))
     }
-}
-
-fn hour_run(file: RunFile) -> HourRun {
-    let table = of_table(&file, HOUR.name).next();
-    HourRun { run: file.run, table }
 }
 
 #[cfg(test)]

@@ -170,10 +170,6 @@ fn id_of(name: &str) -> Option<&str> {
     Named::of(name).map(|named| named.id)
 }
 
-fn name(file: Listed) -> String {
-    file.name
-}
-
 /// The tables of a run by name: one for each day, with the rows of that day or none, one of its
 /// actions, and one of the hours of its instances.
 fn tables(

@@ -61,8 +61,7 @@ impl Records {
             recorded.problems.push(self.failed(name, why));
         }
         for (name, seal) in of_days {
-            let rows = self.rows(&COST, (&name, seal), day_of).await;
-            match rows {
+            match self.rows(&COST, (&name, seal), day_of).await {
                 Ok(rows) => recorded.rows.extend(rows),
                 Err(problem) => {
                     recorded.lost.extend(Named::of(&name).map(|named| named.day));
@@ -73,8 +72,7 @@ impl Records {
         let advised = believed.iter();
         let advised: Wanted = advised.flat_map(|file| of_table(file, ACTION.name)).collect();
         for (name, seal) in advised {
-            let rows = self.rows(&ACTION, (&name, seal), action_of).await;
-            match rows {
+            match self.rows(&ACTION, (&name, seal), action_of).await {
                 Ok(rows) => recorded.actions.extend(rows.into_iter().map(|(.., action)| action)),
                 Err(problem) => recorded.problems.push(problem),
             }
@@ -98,8 +96,9 @@ impl Records {
         since: Option<Date>,
         problems: &mut Vec<HistoryError>,
     ) -> Result<Vec<RunFile>, HistoryError> {
-        let names: Vec<String> = self.listed(RUN).await?.into_iter().map(super::name).collect();
-        let of_days = names.iter().filter(|name| {
+        let listed = self.listed(RUN).await?;
+        let names = listed.iter().map(|file| file.name.as_str());
+        let of_days = names.filter(|name| {
             let day = Named::of(name).map(|named| named.day);
             since.is_none() || day >= since
         });
