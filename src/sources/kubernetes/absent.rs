@@ -1,8 +1,8 @@
 //! A build without the feature `kubernetes`, which has no client of it.
 
+use super::KubernetesOptions;
+use super::Reading;
 use super::failure::OpenError;
-use super::options::KubernetesOptions;
-use super::reading::Reading;
 use crate::sources::Outcome;
 
 /// A cluster that can be asked; cannot be had in this build.

@@ -7,8 +7,7 @@ use super::objects::{DeviceClaimObject, NodeObject, Object, PodObject, SliceObje
 use super::owners::Makers;
 use super::pods::{self, Taken};
 use super::resources::{Labels, unit_by_name};
-use super::unclear::Unclear;
-use super::waiting::Waiting;
+use super::unclear::{Unclear, Waiting};
 use crate::domain::{
     Cause, CauseKind, Claim, ClaimState, DeviceUnit, Devices, Gap, GapSubject, Gathered, GpuOffer,
     Holder,

@@ -17,16 +17,13 @@ mod kubectl;
 mod live;
 mod nodes;
 mod objects;
-mod options;
 mod owners;
 mod placement;
 mod pods;
 mod rbac;
-mod reading;
 mod resources;
 mod unclear;
 mod values;
-mod waiting;
 
 #[cfg(not(feature = "kubernetes"))]
 pub use absent::LiveCluster;
@@ -34,15 +31,53 @@ pub use failure::{OpenError, is_known_code};
 pub use kubectl::KubectlError;
 #[cfg(feature = "kubernetes")]
 pub use live::LiveCluster;
-pub use options::KubernetesOptions;
 pub use rbac::{ACTIONS, RESOURCES, Resource, cluster_role};
-pub use reading::Reading;
 
-use crate::domain::{Clusters, EstateSource, Gathered, Instance, Managed};
+use crate::domain::{ApiUsage, Clusters, EstateSource, Gathered, Instance, Managed};
 use crate::sources::{Account, Connection, Found};
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a live cluster is reached.
+#[derive(Debug, Clone)]
+pub struct KubernetesOptions {
+    /// The context; the current one of the kubeconfig where it is absent.
+    pub context: Option<String>,
+    /// Files of the kubeconfig. The first that states something wins, and one that does
+    /// not exist is skipped. Without any, the service account of the pod is used.
+    pub kubeconfig: Vec<PathBuf>,
+    /// Whether a credential plugin may ask the user, and speak on stderr.
+    pub is_interactive: bool,
+    /// For one call, from the connection to the last byte of the answer.
+    pub timeout: Duration,
+    /// For all calls together, with credentials and pauses.
+    pub deadline: Duration,
+    /// Before a call is made again; each further pause is twice as long.
+    pub first_pause: Duration,
+}
+
+impl Default for KubernetesOptions {
+    fn default() -> Self {
+        Self {
+            context: None,
+            kubeconfig: Vec::new(),
+            is_interactive: false,
+            timeout: Duration::from_secs(60),
+            deadline: Duration::from_secs(300),
+            first_pause: Duration::from_millis(500),
+        }
+    }
+}
+
+/// What reading a live cluster gives.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    pub found: Gathered<Found>,
+    /// The calls that it took.
+    pub usage: ApiUsage,
+}
 
 /// Reads what `kubectl get … -o json` printed about one cluster.
 ///

@@ -2,7 +2,7 @@
 //! file of its own, of what a payer account bought.
 
 use super::fields::{Of, Wire, refuse};
-use super::forms::{described, generator};
+use super::wire::{described, generator};
 use crate::domain::{
     CapacityReservation, Commitments, MOST_COMMITTED, MOST_PER_HOUR, ReservedInstances,
     SavingsPlan, SavingsPlanKind, shown,

@@ -1,12 +1,10 @@
 //! Recorded estates as JSON: reading, writing, and the demos, which are estates too.
 //! Commitments are a key of an estate, and a file of their own as well.
 
-mod cells;
 mod commitments;
 mod demo;
 mod error;
 mod fields;
-mod forms;
 mod read;
 mod recording;
 mod wire;

@@ -1,13 +1,14 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
-use super::cells::cells;
 use super::commitments;
 use super::error::EstateError;
 use super::fields::{
     MOST_PERIODS, Of, Wire, check_clusters, refuse, series, sorted_groups, sorted_managed,
 };
-use super::forms::{Ignored, Positive, Version, described, generator};
-use super::wire::{ClaimWire, InstanceWire, OpinionWire, PriceWire, SeriesWire, StoragePriceWire};
+use super::wire::{
+    Cell, ClaimWire, Ignored, InstanceWire, MOST_CELLS, OpinionWire, Positive, PriceWire,
+    SeriesWire, StoragePriceWire, Version, described, generator,
+};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, ComponentHost, DeviceUse, EstateSource, Form, Gap, GapSubject,
     Instance, InstanceShape, Node, PriceKey, PriceQuote, ProfiledRun, Provider, ResourceId,
@@ -27,6 +28,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
+use std::marker::PhantomData;
 use std::path::Path;
 
 /// Bytes of one text: a tag has 256, a plan's document none.
@@ -508,5 +510,51 @@ impl Parts {
         estate.scaling_groups = sorted_groups(estate.scaling_groups)?;
         estate.managed = sorted_managed(estate.managed)?;
         Ok(estate)
+    }
+}
+
+/// The cells of a list of values. What names the place of an error takes several times as long,
+/// and reads only what is not such a list.
+///
+/// # Errors
+/// With the place in the list, when it is not one, or has too many.
+fn cells(text: &str) -> Result<Vec<Cell>, JsonError> {
+    type List = AtMost<Cell, MOST_CELLS>;
+    let list = serde_json::from_str::<List>(text)
+        .or_else(|_| read_json(text.as_bytes(), text.len(), PhantomData::<List>));
+    list.map(|list| list.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_the_parser(text: &str) -> Option<Vec<Cell>> {
+        serde_json::from_str(text).ok()
+    }
+
+    #[test]
+    fn numbers_absent_values_and_repetitions_are_read() {
+        for text in [
+            "[]", " [ 1 , null,\n[2.5, 3] ] ", "[1e3, -1, 0.1, 123456789012345678]",
+            "[\"NaN\", [null, 7]]",
+        ] {
+            let cells = cells(text.trim()).expect("a list of values");
+            let expected = by_the_parser(text).expect("a list of values");
+            assert_eq!(format!("{cells:?}"), format!("{expected:?}"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_has_its_place_in_the_list() {
+        for (text, place) in [
+            ("[1, \"much\"]", "[1]"),
+            ("[[1, 0]]", "[0]"),
+            ("[[1, 1.5]]", "[0][1]"),
+            ("{\"a\": 1}", ""),
+        ] {
+            let error = cells(text).expect_err("it is wrong");
+            assert_eq!(error.place, place, "{text}: {}", error.source);
+        }
     }
 }

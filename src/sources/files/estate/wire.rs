@@ -1,6 +1,6 @@
 //! What an estate states in another layout than the types of the domain: instances, whose tags
 //! may not be stated, prices by key, claims, amounts beside their currency, and series, which are
-//! streamed.
+//! streamed; with the JSON schema of an estate as its readers have it.
 
 use crate::domain::{
     Address, Amount, AtMost, Change, ClaimState, Currency, Day, DeviceUnit, InstanceState,
@@ -8,14 +8,17 @@ use crate::domain::{
     PriceBasis, PriceOption, PriceOrigin, Provider, Rejected, ResourceId, SeriesSource,
     SpotHistory, Statistic, StorageResource, Tenancy, Time, Volume,
 };
+use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::same_fields;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
+use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::SerializeTuple;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -368,4 +371,43 @@ impl<'de> Visitor<'de> for CellVisitor {
         }
         Ok(Cell { value, times })
     }
+}
+
+macro_rules! forms {
+    ($( $(#[$doc:meta])* $name:ident = $schema:tt; )*) => {$(
+        $(#[$doc])*
+        pub(super) enum $name {}
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )*};
+}
+
+forms! {
+    Version = { "const": ESTATE_VERSION };
+    Positive = { "type": "integer", "minimum": 1 };
+    /// Whatever it is.
+    Ignored = {};
+}
+
+/// What makes schemas that stand where they are used.
+pub(super) fn generator() -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12();
+    settings.with(|settings| settings.inline_subschemas = true).into_generator()
+}
+
+/// The schema of a value with what it means where it stands, which may be empty.
+pub(super) fn described<T: JsonSchema>(generator: &mut SchemaGenerator, meaning: &str) -> Json {
+    let mut schema = generator.subschema_for::<T>();
+    if !meaning.is_empty() {
+        schema.insert("description".to_owned(), meaning.into());
+    }
+    schema.to_value()
 }

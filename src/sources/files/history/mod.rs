@@ -9,7 +9,6 @@ mod kept_bills;
 mod lab;
 mod layout;
 mod ledger;
-mod pages;
 mod rollups;
 mod seal;
 mod table;

@@ -1,7 +1,7 @@
 //! Calls of an API server: bounded in time and bytes, counted, and made again where that
 //! can help.
 
-use super::super::options::KubernetesOptions;
+use super::super::KubernetesOptions;
 use super::super::rbac::CONNECT;
 use super::config::Target;
 use super::plugin;

@@ -1,14 +1,14 @@
 //! A cluster, read list by list: without its nodes there is nothing, and every other list
 //! that cannot be read is a gap.
 
+use super::super::KubernetesOptions;
+use super::super::Reading;
 use super::super::cluster::{PLACE, PodList, found};
 use super::super::failure::OpenError;
 use super::super::objects::Object;
-use super::super::options::KubernetesOptions;
 use super::super::rbac::{
     DEVICE_CLAIMS, JOBS, NAMESPACES, NODES, PODS, REPLICA_SETS, RESOURCES, Resource, SLICES,
 };
-use super::super::reading::Reading;
 use super::client::ApiServer;
 use super::config::{Target, address_of_credentials};
 use super::lists::{JSON, list};

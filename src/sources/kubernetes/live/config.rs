@@ -1,8 +1,8 @@
 //! Which API server is asked, and with which credentials: the kubeconfig, or the service
 //! account of a pod.
 
+use super::super::KubernetesOptions;
 use super::super::failure::OpenError;
-use super::super::options::KubernetesOptions;
 use super::plugin::is_sendable;
 use super::refusal::words_of;
 use crate::domain::shown;

@@ -1,13 +1,11 @@
 //! Audits that are kept: a file for each run, and tables of what workloads cost on each day and
 //! of what was advised.
 
-mod hours;
 mod read;
 mod rows;
 mod run_file;
 
-pub use hours::HourRun;
-pub use read::Recorded;
+pub use read::{HourRun, Recorded};
 pub(super) use rows::{ACTION, COST, HOUR, action_of, day_of, hour_of};
 #[cfg(test)]
 pub(super) use run_file::resealed;
