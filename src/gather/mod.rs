@@ -3,21 +3,19 @@
 
 mod days;
 mod finer;
-mod jobs;
 mod machines;
 mod measured;
 mod places;
 mod prices;
 mod public_refresh;
 mod quotes;
-mod recorded;
 mod refresh;
 mod rolled_up;
 mod run;
 
 pub use finer::Refine;
+pub use machines::add_cluster;
 pub use public_refresh::{PublicRefresh, refresh_public_prices};
-pub use recorded::add_cluster;
 pub use refresh::{RefreshOptions, refresh_prices};
 pub use rolled_up::{OtherPeriods, add_rollups};
 pub use run::{GatherError, GatherOptions, gather};

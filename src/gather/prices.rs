@@ -4,7 +4,7 @@ use crate::catalog::{bundled_quote, family, known_shape, shapes, smaller_types};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instance, InstanceShape,
     OperatingSystem, PriceBook, PriceKey, PriceOption, Provider, PurchaseOption, StorageResource,
-    Window, is_restartable,
+    Tenancy, TrainingJob, Window, is_restartable,
 };
 use crate::sources::{PriceQuery, WantedPrices};
 use jiff::civil::Date;
@@ -25,6 +25,30 @@ pub(super) fn price_ask(
         window,
         read_on,
     }
+}
+
+/// The prices of the types of jobs; `None` where none is wanted.
+pub(super) fn job_price_ask(
+    region: &str,
+    jobs: &[TrainingJob],
+    (window, read_on): (Window, Date),
+) -> Option<PriceQuery> {
+    let keys = jobs.iter().flat_map(TrainingJob::price_keys);
+    let types: BTreeSet<String> = keys.map(|key| key.instance_type).collect();
+    let wanted = WantedPrices {
+        region: region.to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        instance_types: types.iter().cloned().collect(),
+        in_use: types,
+    };
+    (!wanted.in_use.is_empty()).then(|| PriceQuery {
+        on_demand: vec![wanted],
+        spot: BTreeMap::new(),
+        storage: Vec::new(),
+        window,
+        read_on,
+    })
 }
 
 pub(super) fn accelerated_types() -> impl Iterator<Item = String> {

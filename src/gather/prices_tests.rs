@@ -169,3 +169,39 @@ fn a_stopped_instance_keeps_its_own_prices_alone() {
     assert!(kept("g5.xlarge", PriceOption::OnDemand));
     assert!(!kept("g4dn.xlarge", PriceOption::OnDemand));
 }
+
+fn job(types: &[&str], plan: Option<&str>) -> TrainingJob {
+    let types = types.iter();
+    TrainingJob {
+        name: "fit".to_owned(),
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        instances: types.map(|name| ((*name).to_owned(), 1)).collect(),
+        status: None,
+        started: None,
+        ended: None,
+        billable_seconds: Some(60),
+        training_seconds: Some(60),
+        warm_pool_seconds: None,
+        is_spot: false,
+        has_checkpoints: false,
+        plan: plan.map(str::to_owned),
+    }
+}
+
+#[test]
+fn each_type_is_asked_for_once_and_none_that_a_plan_paid_for() {
+    let window = Window { start: Timestamp::UNIX_EPOCH, end: Timestamp::UNIX_EPOCH };
+    let dates = (window, jiff::civil::date(2026, 11, 15));
+    let planned = job(&["ml.p5.48xlarge-training"], Some("arn"));
+    let mixed = job(&["ml.m5.xlarge-training", "ml.g5.xlarge-training"], None);
+    let single = job(&["ml.g5.xlarge-training"], None);
+    assert_eq!(job_price_ask("us-east-1", std::slice::from_ref(&planned), dates), None);
+    let ask = job_price_ask("us-east-1", &[planned, mixed, single], dates);
+    let wanted = ask.expect("two types").on_demand;
+    let [wanted] = wanted.as_slice() else {
+        panic!("{wanted:?}");
+    };
+    let types = ["ml.g5.xlarge-training", "ml.m5.xlarge-training"];
+    assert_eq!(wanted.instance_types, types);
+}

@@ -16,7 +16,7 @@ const AT_ONCE: usize = 8;
 /// What an account is asked in a region.
 pub(super) struct QuoteQuery<'a> {
     place: &'a Place<'a>,
-    source: &'a dyn PriceSource,
+    source: &'a PriceSource,
     ask: PriceQuery,
     /// Whether anything there is paid for at a spot price.
     runs_spot: bool,
@@ -25,7 +25,7 @@ pub(super) struct QuoteQuery<'a> {
 impl<'a> QuoteQuery<'a> {
     /// What is asked about training jobs or some instances; `None` without a source of prices.
     pub(super) fn of(place: &'a Place<'a>, ask: PriceQuery, own: &[Instance]) -> Option<Self> {
-        let source = place.connection.prices.as_deref()?;
+        let source = place.connection.prices.as_ref()?;
         let runs_spot = |instance: &Instance| {
             instance.lifecycle == Lifecycle::Spot && instance.state.is_running()
         };
@@ -51,7 +51,7 @@ pub(super) async fn quotes(all: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
 /// The prices of one region for all accounts in it.
 async fn of_region(asks: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     if let [query] = asks.as_slice() {
-        let answer = query.source.quotes(&query.ask).await;
+        let answer = (query.source)(query.ask.clone()).await;
         return Gathered { value: answer.value, gaps: query.place.named(answer.gaps) };
     }
     let mut gathered = listed(&asks).await;
@@ -83,7 +83,7 @@ async fn listed(asks: &[QuoteQuery<'_>]) -> Gathered<PriceBook> {
         add(&mut merged, &query.ask);
     }
     for query in asks {
-        let answer = query.source.quotes(&merged).await;
+        let answer = (query.source)(merged.clone()).await;
         gathered.value.add_missing(answer.value);
         gathered.gaps = query.place.named(answer.gaps);
         let is_unread =
@@ -118,7 +118,7 @@ fn add(merged: &mut PriceQuery, other: &PriceQuery) {
 /// Spot prices as an account sees them.
 async fn spot<'a, 'b>(query: &'b QuoteQuery<'a>) -> (&'b QuoteQuery<'a>, Gathered<PriceBook>) {
     let ask = PriceQuery { on_demand: Vec::new(), storage: Vec::new(), ..query.ask.clone() };
-    (query, query.source.quotes(&ask).await)
+    (query, (query.source)(ask).await)
 }
 
 /// Whether the same zone has two prices.

@@ -4,11 +4,10 @@
 
 use super::days::Days;
 use super::finer::{Home, Refine, complete};
-use super::jobs::{RegionJobs, job_price_ask, training_jobs};
 use super::machines::{join, once};
 use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
-use super::prices::{add_known_prices, price_ask, prices_not_asked_for};
+use super::prices::{add_known_prices, job_price_ask, price_ask, prices_not_asked_for};
 use super::quotes::{QuoteQuery, quotes};
 use super::rolled_up::{OtherPeriods, RolledUp, check};
 use crate::catalog::known_shape;
@@ -32,6 +31,8 @@ use std::rc::Rc;
 /// The grid where nothing is measured.
 const USUAL_PERIOD_SECONDS: u32 = 300;
 const HOUR_SECONDS: u32 = 3_600;
+/// Regions of which jobs are listed side by side.
+const REGIONS_OF_JOBS: usize = 8;
 
 #[derive(Debug, Clone)]
 pub struct GatherOptions {
@@ -408,6 +409,30 @@ async fn asked<'a>(
 
 fn cost_usd(planned: &[Planned<'_>]) -> Decimal {
     planned.iter().map(|plan| plan.made.cost_usd).sum()
+}
+
+/// A region with its jobs.
+type RegionJobs<'a> = (&'a Place<'a>, Vec<TrainingJob>);
+
+/// Jobs that changed in a window, of each region that has any.
+async fn training_jobs<'a>(
+    regions: Vec<&'a Place<'a>>,
+    window: Window,
+) -> Gathered<Vec<RegionJobs<'a>>> {
+    let asked = regions.into_iter().filter_map(|place| {
+        let source = place.connection.jobs.as_ref()?;
+        Some(async move { (place, source(window).await) })
+    });
+    let answers: Vec<_> = stream::iter(asked).buffered(REGIONS_OF_JOBS).collect().await;
+    let mut jobs = Vec::new();
+    let mut gaps = Vec::new();
+    for (place, answer) in answers {
+        gaps.extend(place.named(answer.gaps));
+        if !answer.value.is_empty() {
+            jobs.push((place, answer.value));
+        }
+    }
+    Gathered { value: jobs, gaps }
 }
 
 /// Training jobs of every region, and prices of their types and of those of instances.

@@ -87,8 +87,8 @@ pub struct Connection {
     /// Who tells how it is used; several may speak of the same machine.
     pub metrics: Vec<Box<dyn MetricSource>>,
     /// What ran and ended there; absent where nothing does by itself.
-    pub jobs: Option<Box<dyn JobSource>>,
-    pub prices: Option<Box<dyn PriceSource>>,
+    pub jobs: Option<JobSource>,
+    pub prices: Option<PriceSource>,
     /// What was committed to in the region.
     pub commitments: Option<Lookup<Commitments>>,
 }
@@ -112,11 +112,8 @@ pub struct Found {
 /// region can be read.
 pub type Inventory = Box<dyn Fn() -> Answer<'static, Outcome<Gathered<Found>>>>;
 
-/// Which jobs there were.
-pub trait JobSource {
-    /// Jobs with accelerators that last changed in a window, in any order.
-    fn jobs(&self, window: Window) -> Answer<'_, Gathered<Vec<TrainingJob>>>;
-}
+/// Asks for the jobs with accelerators that last changed in a window, in any order.
+pub type JobSource = Box<dyn Fn(Window) -> Answer<'static, Gathered<Vec<TrainingJob>>>>;
 
 /// What is known from before of how machines were used.
 pub trait Known: Debug {
@@ -249,8 +246,5 @@ pub struct PriceQuery {
     pub read_on: Date,
 }
 
-/// What things cost.
-pub trait PriceSource {
-    /// The prices that it knows of those that are wanted.
-    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>>;
-}
+/// Asks a place for the prices that it knows of those that are wanted.
+pub type PriceSource = Box<dyn Fn(PriceQuery) -> Answer<'static, Gathered<PriceBook>>>;

@@ -15,7 +15,7 @@ use gpucost::gather::{GatherError, GatherOptions, Refine, gather};
 use gpucost::sources::files::{Recorder, parse_estate, write_recorded};
 use gpucost::sources::{
     Account, Answer, ByTheHour, Connection, Detail, Found, Inventory, MetricCalls, MetricRequest,
-    MetricServer, MetricSource, PriceQuery, PriceSource, Readings, SourceError,
+    MetricServer, MetricSource, PriceQuery, Readings, SourceError,
 };
 use gpucost::usage::{Estate, Points, Series, UsageBuilder};
 use jiff::{SignedDuration, Timestamp};
@@ -194,31 +194,27 @@ impl MetricSource for Meter {
 }
 
 /// Two dollars an hour for everything that is asked for.
-struct TwoDollars;
-
-impl PriceSource for TwoDollars {
-    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>> {
-        let mut book = PriceBook::default();
-        for wanted in &ask.on_demand {
-            for name in &wanted.in_use {
-                let quote = PriceQuote {
-                    rate: HourlyRate::new(Decimal::TWO, Currency::Usd).expect("a rate"),
-                    instalments: None,
-                    origin: PriceOrigin::User,
-                    basis: PriceBasis::Observed,
-                    effective_date: ask.read_on,
-                    seen_on: ask.read_on,
-                    source: "the wall".to_owned(),
-                };
-                let key = PriceKey {
-                    provider: Provider::OnPremises,
-                    ..PriceKey::linux_on_demand(&wanted.region, name)
-                };
-                book.insert(key, quote);
-            }
+fn two_dollars(ask: PriceQuery) -> Answer<'static, Gathered<PriceBook>> {
+    let mut book = PriceBook::default();
+    for wanted in &ask.on_demand {
+        for name in &wanted.in_use {
+            let quote = PriceQuote {
+                rate: HourlyRate::new(Decimal::TWO, Currency::Usd).expect("a rate"),
+                instalments: None,
+                origin: PriceOrigin::User,
+                basis: PriceBasis::Observed,
+                effective_date: ask.read_on,
+                seen_on: ask.read_on,
+                source: "the wall".to_owned(),
+            };
+            let key = PriceKey {
+                provider: Provider::OnPremises,
+                ..PriceKey::linux_on_demand(&wanted.region, name)
+            };
+            book.insert(key, quote);
         }
-        std::future::ready(Gathered::whole(book)).boxed_local()
     }
+    std::future::ready(Gathered::whole(book)).boxed_local()
 }
 
 /// A contract that nobody finds.
@@ -236,7 +232,7 @@ fn connection(region: &str, inventory: Inventory) -> Connection {
         inventory,
         metrics: Vec::new(),
         jobs: None,
-        prices: Some(Box::new(TwoDollars)),
+        prices: Some(Box::new(two_dollars)),
         commitments: None,
     }
 }

@@ -17,9 +17,7 @@ use crate::domain::{
     InstanceShape, Managed, PriceBook, Provider,
 };
 use crate::sources::error::or_gap;
-use crate::sources::{
-    Account, Answer, Connection, Found, Outcome, PriceQuery, PriceSource, SourceError, WantedPrices,
-};
+use crate::sources::{Account, Connection, Found, Outcome, PriceQuery, SourceError, WantedPrices};
 use futures_util::FutureExt;
 use std::collections::BTreeSet;
 
@@ -55,7 +53,7 @@ pub(super) async fn connected(
     let of_ec2 = names.iter().filter(|_| options.reads(AwsService::Ec2));
     let of_ec2 = of_ec2.map(|name| {
         let (clients, account) = (session.in_region(name), id.clone());
-        let of_inventory = clients.clone();
+        let (of_inventory, of_prices) = (clients.clone(), clients.clone());
         Connection {
             provider: Some(Provider::Aws),
             region: name.clone(),
@@ -65,7 +63,7 @@ pub(super) async fn connected(
                 agent_namespace: agent_namespace.to_owned(),
             })],
             jobs: None,
-            prices: Some(Box::new(Ec2Prices(clients.clone()))),
+            prices: Some(Box::new(move |ask| prices(of_prices.clone(), ask).boxed_local())),
             commitments: Some(Box::new(move || {
                 region_commitments(clients.clone(), account.clone()).boxed_local()
             })),
@@ -150,62 +148,58 @@ async fn found(
     Ok(Gathered { value: Found { instances, shapes, clusters, scaling_groups, managed }, gaps })
 }
 
-struct Ec2Prices(RegionClients);
-
-impl Ec2Prices {
-    async fn read(&self, ask: &PriceQuery) -> Gathered<PriceBook> {
-        let Self(clients) = self;
-        let (session, place) = (&clients.session, &clients.region);
-        let mut book = PriceBook::default();
-        let mut gaps = Vec::new();
-        let mut fail = |subject: GapSubject, error: SourceError, instead: &str| {
-            gaps.push(error.gap(subject, place, instead));
-        };
-        let mut unlisted = Vec::new();
-        for wanted in &ask.on_demand {
-            match on_demand_prices(session, wanted, ask.read_on).await {
-                Ok(found) => {
-                    let listed = found.iter().map(|(key, _)| key.instance_type.as_str());
-                    unlisted.extend(without_price(wanted, &listed.collect()));
-                    found.into_iter().for_each(|(key, quote)| book.insert(key, quote));
-                }
-                Err(error) => {
-                    let instead = "the price cache, or else the bundled price catalog, is used \
-                                   where a price is available";
-                    fail(GapSubject::LivePrices, error, instead);
-                }
+/// What things of EC2 cost in a region, as far as AWS tells.
+async fn prices(clients: RegionClients, ask: PriceQuery) -> Gathered<PriceBook> {
+    let (session, place) = (&clients.session, &clients.region);
+    let mut book = PriceBook::default();
+    let mut gaps = Vec::new();
+    let mut fail = |subject: GapSubject, error: SourceError, instead: &str| {
+        gaps.push(error.gap(subject, place, instead));
+    };
+    let mut unlisted = Vec::new();
+    for wanted in &ask.on_demand {
+        match on_demand_prices(session, wanted, ask.read_on).await {
+            Ok(found) => {
+                let listed = found.iter().map(|(key, _)| key.instance_type.as_str());
+                unlisted.extend(without_price(wanted, &listed.collect()));
+                found.into_iter().for_each(|(key, quote)| book.insert(key, quote));
+            }
+            Err(error) => {
+                let instead = "the price cache, or else the bundled price catalog, is used \
+                               where a price is available";
+                fail(GapSubject::LivePrices, error, instead);
             }
         }
-        for (operating_system, types) in &ask.spot {
-            match spot_prices(clients, *operating_system, types, ask.window).await {
-                Ok(found) => {
-                    for (key, quote, history) in found {
-                        book.insert_spot_history(key.clone(), history);
-                        book.insert(key, quote);
-                    }
-                }
-                Err(error) => {
-                    let instead =
-                        "the price cache, or else the bundled average, is used where available";
-                    fail(GapSubject::SpotPrices, error, instead);
-                }
-            }
-        }
-        if !ask.storage.is_empty() {
-            match storage_prices(session, place, &ask.storage).await {
-                Ok(found) => {
-                    for (resource, quote) in found {
-                        book.insert_storage(place, resource, quote);
-                    }
-                }
-                Err(error) => fail(GapSubject::StoragePrices, error, ""),
-            }
-        }
-        gaps.extend(unlisted.into_iter().map(|missing| {
-            Gap::of(GapSubject::LivePrice, place, Cause::of(CauseKind::PricesNotListed, [&missing]))
-        }));
-        Gathered { value: book, gaps }
     }
+    for (operating_system, types) in &ask.spot {
+        match spot_prices(&clients, *operating_system, types, ask.window).await {
+            Ok(found) => {
+                for (key, quote, history) in found {
+                    book.insert_spot_history(key.clone(), history);
+                    book.insert(key, quote);
+                }
+            }
+            Err(error) => {
+                let instead =
+                    "the price cache, or else the bundled average, is used where available";
+                fail(GapSubject::SpotPrices, error, instead);
+            }
+        }
+    }
+    if !ask.storage.is_empty() {
+        match storage_prices(session, place, &ask.storage).await {
+            Ok(found) => {
+                for (resource, quote) in found {
+                    book.insert_storage(place, resource, quote);
+                }
+            }
+            Err(error) => fail(GapSubject::StoragePrices, error, ""),
+        }
+    }
+    gaps.extend(unlisted.into_iter().map(|missing| {
+        Gap::of(GapSubject::LivePrice, place, Cause::of(CauseKind::PricesNotListed, [&missing]))
+    }));
+    Gathered { value: book, gaps }
 }
 
 /// Types in use that the price list did not know, in one text.
@@ -213,10 +207,4 @@ fn without_price(wanted: &WantedPrices, listed: &BTreeSet<&str>) -> Option<Strin
     let missing = wanted.in_use.iter().map(String::as_str);
     let missing: Vec<&str> = missing.filter(|name| !listed.contains(name)).collect();
     (!missing.is_empty()).then(|| missing.join(", "))
-}
-
-impl PriceSource for Ec2Prices {
-    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>> {
-        self.read(ask).boxed_local()
-    }
 }

@@ -1,28 +1,37 @@
 //! What the account has committed to: reserved instances and capacity
-//! reservations by region, savings plans once for all. Active ones only.
+//! reservations by region, savings plans once for all. Active ones only. Beside them the rates of
+//! savings plans.
 
+use super::error::NO_RATES;
 use super::inventory::{filter, is_accelerated, tags, tenancy, text};
 use super::partition::partition;
 use super::session::{DEFAULT_REGION, RegionClients, Session, timestamp};
 use crate::domain::{
-    CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, Gap, GapSubject,
-    Gathered, OfferingClass, OperatingSystem, ReservedInstances, SavingsPlan, SavingsPlanKind,
+    CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, FailureKind, Gap,
+    GapSubject, Gathered, HourlyRate, OfferingClass, OperatingSystem, PriceKey, PriceOption,
+    ReservedInstances, SavingsPlan, SavingsPlanKind,
 };
-use crate::sources::Outcome;
-use crate::sources::quoted::payment_option;
+use crate::sources::quoted::{observed, payment_option};
+use crate::sources::{Outcome, Quoted, SourceError};
 use aws_sdk_ec2::types::{
     CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
     ReservedInstances as Ec2Reserved,
 };
-use aws_sdk_savingsplans::types::{SavingsPlan as Plan, SavingsPlanState, SavingsPlanType};
+use aws_sdk_savingsplans::types::{
+    SavingsPlan as Plan, SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement,
+    SavingsPlanProductType, SavingsPlanRateFilterAttribute, SavingsPlanRatePropertyKey,
+    SavingsPlanRateServiceCode, SavingsPlanRateUnit, SavingsPlanState, SavingsPlanType,
+};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 const PAGE_SIZE: i32 = 1000;
-pub(super) const SECONDS_PER_YEAR: i64 = 365 * 86_400;
+const SECONDS_PER_YEAR: i64 = 365 * 86_400;
 const RESERVED: &str = "ec2:DescribeReservedInstances";
 const CAPACITY: &str = "ec2:DescribeCapacityReservations";
 const PLANS: &str = "savingsplans:DescribeSavingsPlans";
+
 /// Whether savings plans have an endpoint in a region's partition.
 pub fn has_savings_plans(region: &str) -> bool {
     partition(region) == "aws"
@@ -32,16 +41,16 @@ pub fn has_savings_plans(region: &str) -> bool {
 /// what is refused or cannot be read becomes a gap.
 pub async fn region_commitments(clients: RegionClients, account: String) -> Gathered<Commitments> {
     let (reserved, capacity) = tokio::join!(reserved(&clients), capacity(&clients, &account));
-    let mut reserved = or_none(reserved, GapSubject::ReservedInstances, &clients.region);
+    let reserved = or_none(reserved, GapSubject::ReservedInstances, &clients.region);
     let capacity = or_none(capacity, GapSubject::CapacityReservations, &clients.region);
-    reserved.gaps.extend(capacity.gaps);
+    let mut gaps = Vec::new();
     let mut commitments = Commitments {
-        reserved_instances: reserved.value,
-        capacity_reservations: capacity.value,
+        reserved_instances: reserved.leave_gaps(&mut gaps),
+        capacity_reservations: capacity.leave_gaps(&mut gaps),
         ..Commitments::default()
     };
     commitments.set_owner(&account);
-    Gathered { value: commitments, gaps: reserved.gaps }
+    Gathered { value: commitments, gaps }
 }
 
 /// Active savings plans of the account, wherever they hold.
@@ -107,6 +116,7 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
     let platform = reservation.product_description().map(|product| product.as_str());
     let class = reservation.offering_class();
     let code = reservation.currency_code();
+    let payment = reservation.offering_type().and_then(|kind| payment_option(kind.as_str()));
     let hourly: Option<Decimal> = reservation
         .recurring_charges()
         .iter()
@@ -134,10 +144,7 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
         class: class.map_or(Ok(OfferingClass::Standard), |class| {
             stated(id, "class", OfferingClass::from_name(class.as_str()))
         })?,
-        payment: reservation
-            .offering_type()
-            .and_then(|payment| payment_option(payment.as_str()))
-            .ok_or_else(|| unreadable(id, "payment option"))?,
+        payment: stated(id, "payment option", payment)?,
         start: stated(id, "start", reservation.start().and_then(timestamp))?,
         end: stated(id, "end", reservation.end().and_then(timestamp))?,
         currency: code.map_or(Ok(Currency::of_region(region)), |code| {
@@ -223,11 +230,7 @@ fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
         SavingsPlanType::Compute => SavingsPlanKind::Compute,
         _ => SavingsPlanKind::Other,
     };
-    let years = match plan.term_duration_in_seconds() / SECONDS_PER_YEAR {
-        1 => 1,
-        3 => 3,
-        _ => return Err(unreadable(id, "term")),
-    };
+    let years = stated(id, "term", years_in(plan.term_duration_in_seconds()))?;
     // A plan for one family names it and the region; others hold everywhere.
     let of_family = |field: Option<&str>, name| match kind {
         SavingsPlanKind::Ec2Instance => stated(id, name, text(field)).map(Some),
@@ -248,6 +251,102 @@ fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
         start: stated(id, "start", time(plan.start()))?,
         end: stated(id, "end", time(plan.end()))?,
     })
+}
+
+/// Rates on one page, the most that the interface gives.
+const RATES_AT_ONCE: i32 = 1_000;
+const RATES: &str = "savingsplans:DescribeSavingsPlansOfferingRates";
+
+/// Linux rates of EC2 Instance and Compute Savings Plans for types in a region.
+///
+/// # Errors
+/// When the interface refuses or does not answer, or the partition has none.
+pub async fn savings_plan_rates(
+    session: &Session,
+    region: &str,
+    instance_types: &[String],
+    read_on: Date,
+) -> Outcome<Vec<Quoted>> {
+    if !has_savings_plans(region) {
+        let region = region.to_owned();
+        return Err(SourceError::own(RATES, FailureKind::Unsupported, NO_RATES, region));
+    }
+    let client = session.savings_plans();
+    let send = |token| {
+        client
+            .describe_savings_plans_offering_rates()
+            .savings_plan_types(SavingsPlanType::Ec2Instance)
+            .savings_plan_types(SavingsPlanType::Compute)
+            .products(SavingsPlanProductType::Ec2)
+            .service_codes(SavingsPlanRateServiceCode::Ec2)
+            .filters(rate_filter(SavingsPlanRateFilterAttribute::Region, [region]))
+            .filters(rate_filter(
+                SavingsPlanRateFilterAttribute::InstanceType,
+                instance_types.iter().map(String::as_str),
+            ))
+            .filters(rate_filter(
+                SavingsPlanRateFilterAttribute::ProductDescription,
+                ["Linux/UNIX"],
+            ))
+            .filters(rate_filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
+            .max_results(RATES_AT_ONCE)
+            .set_next_token(token)
+            .send()
+    };
+    let clients = session.in_region(DEFAULT_REGION);
+    let listed = clients.paged(RATES, send, |page| {
+        let rates = page.search_results().iter();
+        (rates.filter_map(|rate| quote(rate, region, read_on)).collect(), page.next_token)
+    });
+    listed.await
+}
+
+fn rate_filter<'a>(
+    name: SavingsPlanRateFilterAttribute,
+    values: impl IntoIterator<Item = &'a str>,
+) -> SavingsPlanOfferingRateFilterElement {
+    SavingsPlanOfferingRateFilterElement::builder()
+        .name(name)
+        .set_values(Some(values.into_iter().map(str::to_owned).collect()))
+        .build()
+}
+
+/// `None` for a rate of another unit, term or currency than the catalog knows.
+fn quote(rate: &SavingsPlanOfferingRate, region: &str, read_on: Date) -> Option<Quoted> {
+    let plan = rate.savings_plan_offering()?;
+    let term = CommitmentTerm {
+        years: years_in(plan.duration_seconds())?,
+        payment: payment_option(plan.payment_option()?.as_str())?,
+    };
+    let option = match plan.plan_type()? {
+        SavingsPlanType::Ec2Instance => PriceOption::Ec2InstanceSavingsPlan(term),
+        SavingsPlanType::Compute => PriceOption::ComputeSavingsPlan(term),
+        _ => return None,
+    };
+    let currency = Currency::from_code(plan.currency()?.as_str())?;
+    let amount: Decimal = rate.rate()?.parse().ok()?;
+    // Reservations that nobody uses are listed beside, under `UnusedBox`.
+    if rate.unit()? != &SavingsPlanRateUnit::Hours || !rate.usage_type()?.contains("BoxUsage:") {
+        return None;
+    }
+    let property = |wanted: SavingsPlanRatePropertyKey| {
+        rate.properties()
+            .iter()
+            .find(|property| property.name() == Some(wanted.as_str()))
+            .and_then(|property| property.value())
+    };
+    if property(SavingsPlanRatePropertyKey::Region) != Some(region) {
+        return None;
+    }
+    let name = property(SavingsPlanRatePropertyKey::InstanceType)?;
+    let key = PriceKey::linux_on_demand(region, name).with_option(option);
+    let rate = HourlyRate::new(amount.round_dp(6).normalize(), currency)?;
+    Some((key, observed(rate, None, (read_on, read_on), RATES)))
+}
+
+/// The years of a term; `None` of one that is not sold.
+fn years_in(seconds: i64) -> Option<u8> {
+    u8::try_from(seconds / SECONDS_PER_YEAR).ok().filter(|years| [1, 3].contains(years))
 }
 
 fn number(count: Option<i32>) -> Option<u32> {

@@ -265,8 +265,8 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Outcome<VolumeFacts
     let mut known = VolumeFacts::new();
     for some in ids.chunks(VOLUMES_AT_ONCE) {
         // A filter, unlike a list of ids, does not fail for one that is gone.
-        let own = || clients.ec2.describe_volumes().filters(filter("volume-id", some));
-        let send = |token| own().set_next_token(token).send();
+        let (ec2, own) = (&clients.ec2, || filter("volume-id", some));
+        let send = |token| ec2.describe_volumes().filters(own()).set_next_token(token).send();
         let listed = clients.paged("ec2:DescribeVolumes", send, |page| {
             let volumes = page.volumes().iter().filter_map(|volume| {
                 let size = volume.size().and_then(|size| u64::try_from(size).ok());

@@ -24,24 +24,22 @@ mod patience;
 mod policy;
 mod prices;
 mod probe;
-mod products;
 mod query;
 mod role;
 mod sagemaker;
-mod savings_plans;
 mod scaling;
 mod session;
 mod shapes;
 mod signed;
-mod spot_notice;
 mod stretches;
 
 #[cfg(feature = "s3")]
 pub(super) use access::Access;
 pub use account::{connect, region_names};
 pub(super) use aws_sdk_ec2::config::Credentials;
+pub use commitments::savings_plan_rates;
 pub use error::is_known_code;
-pub use metadata::{InstancePlace, instance_place};
+pub use metadata::{InstancePlace, SpotNotices, instance_place};
 pub use metrics::cloudwatch_name;
 pub use organization::{Organization, connect_organization};
 pub use policy::{
@@ -51,7 +49,5 @@ pub use policy::{
 pub use prices::{on_demand_prices, spot_prices};
 pub use probe::{NeededBy, Permission, gpu_series, permission};
 pub use role::{DEFAULT_ROLE, Role};
-pub use savings_plans::savings_plan_rates;
 pub(super) use session::credentials;
 pub use session::{AwsOptions, AwsService, Notice, RegionClients, Session};
-pub use spot_notice::SpotNotices;

@@ -112,9 +112,13 @@ async fn asked(
         "pricing" => {
             let endpoint = endpoint_of(region)?;
             let prices = session.pricing(endpoint);
-            let request = prices.get_products().service_code("AmazonEC2").format_version("aws_v1");
-            let send = || request.clone().max_results(1).send();
-            Some(session.in_region(endpoint).patient(action, send).await.map(drop))
+            let request = prices
+                .get_products()
+                .service_code("AmazonEC2")
+                .format_version("aws_v1")
+                .max_results(1);
+            let clients = session.in_region(endpoint);
+            Some(clients.patient(action, || request.clone().send()).await.map(drop))
         }
         "savingsplans" if !has_savings_plans(region) => None,
         "savingsplans" => Some(of_savings_plans(session, operation, action).await),
@@ -135,21 +139,27 @@ async fn asked(
 }
 
 async fn of_ec2(clients: &RegionClients, operation: &str, action: &'static str) -> Outcome<()> {
-    macro_rules! dry_run {
-        ($call:ident) => {{
-            let send = || clients.ec2.$call().dry_run(true).send();
-            clients.patient(action, send).await.map(drop)
-        }};
+    let ec2 = &clients.ec2;
+    macro_rules! asked {
+        ($request:expr) => {
+            clients.patient(action, || $request).await.map(drop)
+        };
     }
     match operation {
-        "DescribeAddresses" => dry_run!(describe_addresses),
-        "DescribeCapacityReservations" => dry_run!(describe_capacity_reservations),
-        "DescribeInstanceTypes" => dry_run!(describe_instance_types),
-        "DescribeRegions" => dry_run!(describe_regions),
-        "DescribeReservedInstances" => dry_run!(describe_reserved_instances),
-        "DescribeSpotPriceHistory" => dry_run!(describe_spot_price_history),
-        "DescribeVolumes" => dry_run!(describe_volumes),
-        _ => dry_run!(describe_instances),
+        "DescribeAddresses" => asked!(ec2.describe_addresses().dry_run(true).send()),
+        "DescribeCapacityReservations" => {
+            asked!(ec2.describe_capacity_reservations().dry_run(true).send())
+        }
+        "DescribeInstanceTypes" => asked!(ec2.describe_instance_types().dry_run(true).send()),
+        "DescribeRegions" => asked!(ec2.describe_regions().dry_run(true).send()),
+        "DescribeReservedInstances" => {
+            asked!(ec2.describe_reserved_instances().dry_run(true).send())
+        }
+        "DescribeSpotPriceHistory" => {
+            asked!(ec2.describe_spot_price_history().dry_run(true).send())
+        }
+        "DescribeVolumes" => asked!(ec2.describe_volumes().dry_run(true).send()),
+        _ => asked!(ec2.describe_instances().dry_run(true).send()),
     }
 }
 

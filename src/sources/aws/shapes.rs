@@ -21,9 +21,8 @@ pub async fn shapes(clients: &RegionClients, types: &[String]) -> Outcome<Vec<In
     let mut shapes = Vec::new();
     for some in types.chunks(TYPES_AT_ONCE) {
         // A filter, unlike a list of names, does not fail for one that the region does not know.
-        let named = || filter("instance-type", some);
-        let all = || clients.ec2.describe_instance_types();
-        let send = |token| all().filters(named()).set_next_token(token).send();
+        let (ec2, own) = (&clients.ec2, || filter("instance-type", some));
+        let send = |next| ec2.describe_instance_types().filters(own()).set_next_token(next).send();
         let listed = clients.paged("ec2:DescribeInstanceTypes", send, |page| {
             (page.instance_types().iter().filter_map(shape).collect(), page.next_token)
         });

@@ -1,7 +1,7 @@
 //! Inference components: what each copy reserves, and of which endpoint. The service says on
 //! how many instances of a type copies are, and not on which.
 
-use super::listed::{SAGEMAKER, listed};
+use super::listed::SAGEMAKER;
 use super::machine::{group_of, too_many};
 use crate::domain::{
     Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
@@ -91,8 +91,9 @@ pub(super) async fn hosts(
     let gap = |error: &SourceError| {
         error.gap(GapSubject::InferenceComponents, &clients.region, "they are omitted")
     };
-    let components = listed(clients, "ListInferenceComponents", json!({}), "InferenceComponents");
-    let mut summaries: Vec<Summary> = match components.await {
+    let key = "InferenceComponents";
+    let listed = clients.ask_list(&SAGEMAKER, "ListInferenceComponents", json!({}), key).await;
+    let mut summaries: Vec<Summary> = match listed {
         Ok(summaries) => summaries,
         Err(error) => return Gathered { value: Vec::new(), gaps: vec![gap(&error)] },
     };

@@ -1,17 +1,17 @@
 //! Training jobs: what each was billed for is known to the second once it has ended. A search
 //! gives a hundred of them in one call; what it does not give is described one by one.
 
-use super::listed::{SAGEMAKER, instant, listed, rows};
+use super::listed::{SAGEMAKER, instant};
 use super::machine::is_accelerated;
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
 };
-use crate::sources::aws::pages::Pages;
+use crate::sources::Outcome;
+use crate::sources::aws::pages::{Pages, rows};
 use crate::sources::aws::session::RegionClients;
 use crate::sources::aws::signed::answers;
 use crate::sources::error::or_gap;
-use crate::sources::{Answer, JobSource, Outcome};
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,15 +30,10 @@ const ON_A_PAGE: u32 = 100;
 /// Jobs that are described at once.
 const AT_ONCE: usize = 4;
 
+#[derive(Clone)]
 pub(super) struct TrainingJobs {
     pub clients: RegionClients,
     pub account: String,
-}
-
-impl JobSource for TrainingJobs {
-    fn jobs(&self, window: Window) -> Answer<'_, Gathered<Vec<TrainingJob>>> {
-        self.read(window).boxed_local()
-    }
 }
 
 answers! { "PascalCase":
@@ -91,7 +86,7 @@ answers! { "PascalCase":
 struct Unreadable;
 
 impl TrainingJobs {
-    async fn read(&self, window: Window) -> Gathered<Vec<TrainingJob>> {
+    pub async fn read(self, window: Window) -> Gathered<Vec<TrainingJob>> {
         let names = self.changed_in(window).await.map(once);
         let Gathered { value: names, mut gaps } =
             or_gap(names, GapSubject::TrainingJobs, &self.clients.region, "");
@@ -127,7 +122,7 @@ impl TrainingJobs {
             gaps.push(self.gap(Cause::of(CauseKind::OlderJobsOmitted, counts)));
         }
         let answers: Vec<_> = stream::iter(unfound.into_iter().take(MOST_DESCRIBED))
-            .map(|name| async move { self.described(name).await })
+            .map(|name| self.described(name))
             .buffered(AT_ONCE)
             .collect()
             .await;
@@ -174,7 +169,7 @@ impl TrainingJobs {
                 body["NextToken"] = token.into();
             }
             let page = self.clients.ask(&SAGEMAKER, "Search", &body).await?;
-            let (results, next) = rows::<SearchResult>(&SAGEMAKER.paging, action, page, "Results")?;
+            let (results, next) = rows::<SearchResult>(action, &SAGEMAKER.paging, "Results", page)?;
             seen += results.len();
             let jobs = results.into_iter().filter_map(|result| result.training_job);
             let whole = jobs.filter(Described::is_whole);
@@ -193,7 +188,8 @@ impl TrainingJobs {
             "SortBy": "CreationTime",
             "SortOrder": "Descending",
         });
-        listed(&self.clients, "ListTrainingJobs", wanted, "TrainingJobSummaries").await
+        let key = "TrainingJobSummaries";
+        self.clients.ask_list(&SAGEMAKER, "ListTrainingJobs", wanted, key).await
     }
 
     async fn described(&self, name: &str) -> Outcome<Described> {

@@ -1,14 +1,10 @@
 //! What SageMaker answers, as far as it is read.
 
-use crate::domain::{Component, FailureKind, Lifecycle};
-use crate::sources::aws::error::UNREADABLE;
-use crate::sources::aws::pages::{PASCAL_CASE, Paging, Part};
-use crate::sources::aws::session::RegionClients;
+use crate::domain::{Component, Lifecycle};
+use crate::sources::aws::pages::{PASCAL_CASE, Paging};
 use crate::sources::aws::signed::{Protocol, Service, answers};
-use crate::sources::{Outcome, SourceError};
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(in crate::sources::aws) const SAGEMAKER: Service = Service {
@@ -20,7 +16,7 @@ pub(in crate::sources::aws) const SAGEMAKER: Service = Service {
 };
 
 /// Results of a list that are read.
-pub(super) const MOST_LISTED: usize = 100_000;
+const MOST_LISTED: usize = 100_000;
 
 answers! { "PascalCase":
     pub(super) struct EndpointSummary {
@@ -208,41 +204,13 @@ pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
     Timestamp::from_second(seconds? as i64).ok()
 }
 
-/// Everything in a list of a region that has its results under a key, which every page has.
-///
-/// # Errors
-/// When a page cannot be asked for or read, or there is more than can be.
-pub(super) async fn listed<T: DeserializeOwned>(
-    clients: &RegionClients,
-    operation: &str,
-    wanted: Value,
-    key: &str,
-) -> Outcome<Vec<T>> {
-    let read = |action, page| rows(&SAGEMAKER.paging, action, page, key);
-    clients.ask_list(&SAGEMAKER, operation, wanted, read).await
-}
-
-/// What a page has under a key, and the token of the page after it.
-///
-/// # Errors
-/// When the key is absent, or is that of something else.
-pub(super) fn rows<T: DeserializeOwned>(
-    paging: &Paging,
-    action: &'static str,
-    mut page: Value,
-    key: &str,
-) -> Outcome<Part<T>> {
-    let rows = page.get_mut(key).map_or(Value::Null, Value::take);
-    let rows = serde_json::from_value(rows).map_err(|error| {
-        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, format!("{key}: {error}"))
-    })?;
-    Ok((rows, page.get(paging.token_key).and_then(Value::as_str).map(str::to_owned)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::FailureKind;
+    use crate::sources::Outcome;
     use crate::sources::aws::pages;
+    use serde::de::DeserializeOwned;
     use serde_json::json;
     use std::cell::RefCell;
 
@@ -251,8 +219,7 @@ mod tests {
         key: &str,
         ask: impl AsyncFn(Value) -> Outcome<Value>,
     ) -> Outcome<Vec<T>> {
-        let read = |action, page| rows(&SAGEMAKER.paging, action, page, key);
-        pages::listed(action, &SAGEMAKER.paging, json!({}), ask, read).await
+        pages::listed(action, &SAGEMAKER.paging, key, json!({}), ask).await
     }
 
     #[tokio::test]

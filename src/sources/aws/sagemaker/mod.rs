@@ -23,21 +23,18 @@ use inventory::Machines;
 use jiff::Timestamp;
 use jobs::TrainingJobs;
 use metrics::VariantMetrics;
-use prices::ComponentPrices;
 
 /// What SageMaker runs in a region of an account at an instant.
 pub(super) fn connection(clients: RegionClients, account: &str, as_of: Timestamp) -> Connection {
     let machines = Machines::new(clients.clone(), account, as_of);
+    let jobs = TrainingJobs { clients: clients.clone(), account: account.to_owned() };
     Connection {
         provider: Some(Provider::SageMaker),
         region: clients.region.clone(),
         inventory: Box::new(move || machines.clone().found().boxed_local()),
         metrics: vec![Box::new(VariantMetrics(clients.clone()))],
-        jobs: Some(Box::new(TrainingJobs {
-            clients: clients.clone(),
-            account: account.to_owned(),
-        })),
-        prices: Some(Box::new(ComponentPrices(clients))),
+        jobs: Some(Box::new(move |window| jobs.clone().read(window).boxed_local())),
+        prices: Some(Box::new(move |ask| prices::prices(clients.clone(), ask).boxed_local())),
         commitments: None,
     }
 }

@@ -5,63 +5,52 @@ use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, PriceBook, PriceKey, PriceOption,
     PriceQuote, Provider,
 };
-use crate::sources::aws::prices::{TYPES_AT_ONCE, filter, products, term};
-use crate::sources::aws::products::quotes;
+use crate::sources::aws::prices::{TYPES_AT_ONCE, filter, products, quotes, term};
 use crate::sources::aws::session::RegionClients;
 use crate::sources::error::or_gap;
-use crate::sources::{Answer, Outcome, PriceQuery, PriceSource};
+use crate::sources::{Outcome, PriceQuery};
 use aws_sdk_pricing::types::FilterType;
-use futures_util::FutureExt;
 use jiff::civil::Date;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SERVICE_CODE: &str = "AmazonSageMaker";
 
-pub(super) struct ComponentPrices(pub RegionClients);
-
-impl PriceSource for ComponentPrices {
-    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>> {
-        self.read(ask).boxed_local()
+/// What machines cost in a region, as far as the price list tells.
+pub(super) async fn prices(clients: RegionClients, ask: PriceQuery) -> Gathered<PriceBook> {
+    let place = &clients.region;
+    let wanted = ask.on_demand.iter().flat_map(|query| &query.instance_types);
+    let wanted: BTreeSet<&str> = wanted.map(String::as_str).collect();
+    let mut book = PriceBook::default();
+    let documents = documents(&clients, &wanted).await;
+    let Gathered { value: documents, mut gaps } =
+        or_gap(documents, GapSubject::LivePrices, place, "");
+    let prices = single_prices(&documents, &wanted, place, ask.read_on);
+    let is_missing = |name: &&&str| prices.keys().all(|key| key.instance_type != **name);
+    let missing: Vec<&str> = wanted.iter().filter(is_missing).copied().collect();
+    if gaps.is_empty() && !missing.is_empty() {
+        let cause = Cause::of(CauseKind::NoSinglePriceListed, [&missing.join(", ")]);
+        gaps.push(Gap::of(GapSubject::LivePrice, place, cause));
     }
+    prices.into_iter().for_each(|(key, quote)| book.insert(key, quote));
+    Gathered { value: book, gaps }
 }
 
-impl ComponentPrices {
-    async fn read(&self, ask: &PriceQuery) -> Gathered<PriceBook> {
-        let place = &self.0.region;
-        let wanted = ask.on_demand.iter().flat_map(|query| &query.instance_types);
-        let wanted: BTreeSet<&str> = wanted.map(String::as_str).collect();
-        let mut book = PriceBook::default();
-        let documents = self.documents(&wanted).await;
-        let Gathered { value: documents, mut gaps } =
-            or_gap(documents, GapSubject::LivePrices, place, "");
-        let prices = single_prices(&documents, &wanted, place, ask.read_on);
-        let is_missing = |name: &&&str| prices.keys().all(|key| key.instance_type != **name);
-        let missing: Vec<&str> = wanted.iter().filter(is_missing).copied().collect();
-        if gaps.is_empty() && !missing.is_empty() {
-            let cause = Cause::of(CauseKind::NoSinglePriceListed, [&missing.join(", ")]);
-            gaps.push(Gap::of(GapSubject::LivePrice, place, cause));
-        }
-        prices.into_iter().for_each(|(key, quote)| book.insert(key, quote));
-        Gathered { value: book, gaps }
+/// The products of every type, whatever they are rented for.
+async fn documents(clients: &RegionClients, wanted: &BTreeSet<&str>) -> Outcome<Vec<Value>> {
+    let RegionClients { session, region, .. } = clients;
+    let inside = wanted.iter().filter_map(|name| Component::of_type(name));
+    let names: BTreeSet<String> = inside.map(|(inside, _)| format!("ml.{inside}")).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let mut documents = Vec::new();
+    for some in names.chunks(TYPES_AT_ONCE) {
+        let filters = vec![
+            filter(FilterType::AnyOf, "instanceName", &some.join(",")),
+            term("regionCode", region),
+        ];
+        documents.extend(products(session, region, SERVICE_CODE, filters).await?);
     }
-
-    /// The products of every type, whatever they are rented for.
-    async fn documents(&self, wanted: &BTreeSet<&str>) -> Outcome<Vec<Value>> {
-        let RegionClients { session, region, .. } = &self.0;
-        let inside = wanted.iter().filter_map(|name| Component::of_type(name));
-        let names: BTreeSet<String> = inside.map(|(inside, _)| format!("ml.{inside}")).collect();
-        let names: Vec<String> = names.into_iter().collect();
-        let mut documents = Vec::new();
-        for some in names.chunks(TYPES_AT_ONCE) {
-            let filters = vec![
-                filter(FilterType::AnyOf, "instanceName", &some.join(",")),
-                term("regionCode", region),
-            ];
-            documents.extend(products(session, region, SERVICE_CODE, filters).await?);
-        }
-        Ok(documents)
-    }
+    Ok(documents)
 }
 
 /// The on-demand price of each type. Two products that claim one type at different prices
