@@ -1,6 +1,6 @@
 //! Compute environments of AWS Batch, which set the sizes of Auto Scaling groups.
 
-use super::pages::{CAMEL_CASE, Paging};
+use super::pages::CAMEL_CASE;
 use super::session::RegionClients;
 use super::signed::{Protocol, Service, answers};
 use crate::domain::{BatchEnvironment, Gap, GapSubject, Instance, ScalingGroup};
@@ -13,7 +13,7 @@ pub(super) const BATCH: Service = Service {
     host_prefix: "batch",
     protocol: Protocol::Rest("v1/"),
     id: "batch",
-    paging: Paging { may_lack: true, ..CAMEL_CASE },
+    paging: CAMEL_CASE,
 };
 
 answers! { "camelCase":
@@ -33,6 +33,12 @@ answers! { "camelCase":
         instance_types: Vec<String>,
     }
 
+    struct Environments {
+        #[serde(default)]
+        compute_environments: Vec<Environment>,
+        next_token: Option<String>,
+    }
+
     struct Queue {
         job_queue_name: String,
         state: Option<String>,
@@ -43,6 +49,12 @@ answers! { "camelCase":
     struct Order {
         /// Its ARN.
         compute_environment: Option<String>,
+    }
+
+    struct Queues {
+        #[serde(default)]
+        job_queues: Vec<Queue>,
+        next_token: Option<String>,
     }
 }
 
@@ -106,8 +118,8 @@ pub(super) async fn attach_environments(
         return Vec::new();
     }
     let gap = |error: SourceError| error.gap(GapSubject::BatchEnvironments, &clients.region, "");
-    let key = "computeEnvironments";
-    let listed = clients.ask_list(&BATCH, "DescribeComputeEnvironments", json!({}), key).await;
+    let read = |_, page: Environments| Ok((page.compute_environments, page.next_token));
+    let listed = clients.ask_list(&BATCH, "DescribeComputeEnvironments", json!({}), read).await;
     let environments = match listed {
         Ok(found) => found,
         Err(error) => return vec![gap(error)],
@@ -117,7 +129,8 @@ pub(super) async fn attach_environments(
     if makers.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let listed = clients.ask_list(&BATCH, "DescribeJobQueues", json!({}), "jobQueues").await;
+    let read = |_, page: Queues| Ok((page.job_queues, page.next_token));
+    let listed = clients.ask_list(&BATCH, "DescribeJobQueues", json!({}), read).await;
     let (queues, gaps) = match listed {
         Ok(queues) => (Some(queues), Vec::new()),
         Err(error) => (None, vec![gap(error)]),
@@ -177,7 +190,7 @@ mod tests {
 
     #[test]
     fn settings_are_those_of_environments_with_instances() {
-        let queues: Vec<Queue> = serde_json::from_value(json!([
+        let queues: Queues = serde_json::from_value(json!({ "jobQueues": [
             { "jobQueueName": "b", "state": "ENABLED", "priority": 1,
               "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:train" }] },
             { "jobQueueName": "a", "state": "ENABLED",
@@ -185,7 +198,7 @@ mod tests {
                                           { "order": 2, "computeEnvironment": "arn:train" }] },
             { "jobQueueName": "off", "state": "DISABLED",
               "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:train" }] },
-        ]))
+        ]}))
         .expect("as botocore describes it");
         let expected = BatchEnvironment {
             name: "train".to_owned(),
@@ -195,7 +208,7 @@ mod tests {
             is_spot: false,
             queues: Some(vec!["a".to_owned(), "b".to_owned()]),
         };
-        let settings = environment("train", "EC2").settings(Some(&queues));
+        let settings = environment("train", "EC2").settings(Some(&queues.job_queues));
         assert_eq!(settings, Some(expected.clone()));
         let unread = BatchEnvironment { is_spot: true, queues: None, ..expected };
         assert_eq!(environment("train", "SPOT").settings(None), Some(unread));

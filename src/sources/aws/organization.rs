@@ -28,7 +28,7 @@ pub(super) const ORGANIZATIONS: Service = Service {
     host_prefix: "organizations",
     protocol: Protocol::Json("AWSOrganizationsV20161128"),
     id: "organizations",
-    paging: Paging { size: 20, may_lack: true, ..PASCAL_CASE },
+    paging: Paging { size: 20, ..PASCAL_CASE },
 };
 
 /// Which accounts are read, and how.
@@ -138,6 +138,12 @@ answers! { "PascalCase":
         /// What came before the state, and ends with it.
         status: Option<String>,
     }
+
+    struct Page {
+        #[serde(default)]
+        accounts: Vec<Listed>,
+        next_token: Option<String>,
+    }
 }
 
 impl Listed {
@@ -148,12 +154,15 @@ impl Listed {
 
 /// Every account of the organization; pages may be empty before the last.
 async fn listed_accounts(session: &Session) -> Outcome<Vec<Listed>> {
-    let clients = session.in_region(organizations_region(session.home_region()));
-    let listed = clients.ask_list(&ORGANIZATIONS, "ListAccounts", json!({}), "Accounts").await;
-    let listed: Vec<Listed> = listed?;
-    let is_readable = listed.iter().all(|account| is_account_id(&account.id));
-    let unreadable = || session.unreadable("organizations:ListAccounts", BAD_ID);
-    is_readable.then_some(listed).ok_or_else(unreadable)
+    let region = organizations_region(session.home_region());
+    let read = |action, page: Page| {
+        let is_readable = page.accounts.iter().all(|account| is_account_id(&account.id));
+        is_readable
+            .then_some((page.accounts, page.next_token))
+            .ok_or_else(|| session.unreadable(action, BAD_ID))
+    };
+    let clients = session.in_region(region);
+    clients.ask_list(&ORGANIZATIONS, "ListAccounts", json!({}), read).await
 }
 
 /// The active accounts among those that are named, all where none is; and how many are not
@@ -203,11 +212,9 @@ fn chosen(
 mod tests {
     use super::*;
     use crate::domain::Hidden;
-    use crate::sources::aws::pages::{Part, rows};
 
-    fn page(text: &str) -> Part<Listed> {
-        let page = serde_json::from_str(text).expect("JSON");
-        rows("organizations:ListAccounts", &ORGANIZATIONS.paging, "Accounts", page).expect("a page")
+    fn page(text: &str) -> Page {
+        serde_json::from_str(text).expect("a page")
     }
 
     fn names(ids: &[&str]) -> BTreeSet<String> {
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_state_decides_and_the_status_where_there_is_none() {
-        let (listed, next) = page(
+        let page = page(
             r#"{"Accounts": [
                 {"Id": "1", "State": "ACTIVE", "Status": "SUSPENDED", "Name": "a"},
                 {"Id": "2", "State": "PENDING_CLOSURE", "Status": "ACTIVE"},
@@ -232,12 +239,12 @@ mod tests {
                 {"Id": "6", "State": "CLOSED"}
             ]}"#,
         );
-        assert_eq!(next, None);
-        let (accounts, skipped) = chosen(&listed, &BTreeSet::new(), "1");
+        assert_eq!(page.next_token, None);
+        let (accounts, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
         assert_eq!(accounts.value, ["1", "3"]);
         assert_eq!(skipped, 4);
         assert_eq!(accounts.gaps, []);
-        let (some, _) = chosen(&listed, &names(&["3", "4"]), "1");
+        let (some, _) = chosen(&page.accounts, &names(&["3", "4"]), "1");
         assert_eq!(some.value, ["3"]);
         let missing = "the organization has no active account with this ID; it is omitted";
         assert_eq!(causes(&some), [("4", missing)]);
@@ -245,44 +252,44 @@ mod tests {
 
     #[test]
     fn an_account_whose_state_says_nothing_is_a_gap() {
-        let (listed, _) = page(
+        let page = page(
             r#"{"Accounts": [
                 {"Id": "1", "State": "ACTIVE"},
                 {"Id": "2", "State": "ACTIVE_LIMITED"},
                 {"Id": "3"}
             ]}"#,
         );
-        let (accounts, skipped) = chosen(&listed, &BTreeSet::new(), "1");
+        let (accounts, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
         assert_eq!(accounts.value, ["1"]);
         assert_eq!(skipped, 2);
         let limited = "its state is unknown: ACTIVE_LIMITED; it is omitted";
         let none = "its state is unknown; it is omitted";
         assert_eq!(causes(&accounts), [("2", limited), ("3", none)]);
-        let (some, _) = chosen(&listed, &names(&["1", "3"]), "1");
+        let (some, _) = chosen(&page.accounts, &names(&["1", "3"]), "1");
         assert_eq!(some.value, ["1"]);
         assert_eq!(causes(&some), [("3", none)]);
     }
 
     #[test]
     fn a_list_without_the_callers_account_is_not_whole() {
-        let (listed, _) = page(r#"{"Accounts": [{"Id": "2", "State": "ACTIVE"}]}"#);
+        let page = page(r#"{"Accounts": [{"Id": "2", "State": "ACTIVE"}]}"#);
         let own = "the organization does not list this account, which is the caller's own, as \
                    active, so that others may be missing too";
         let (empty, _) = chosen(&[], &BTreeSet::new(), "1");
         assert_eq!((empty.value.len(), causes(&empty)), (0, vec![("1", own)]));
-        let (accounts, _) = chosen(&listed, &BTreeSet::new(), "1");
+        let (accounts, _) = chosen(&page.accounts, &BTreeSet::new(), "1");
         assert_eq!(accounts.value, ["2"]);
         assert_eq!(causes(&accounts), [("1", own)]);
         // Whoever is named is there.
-        let (some, _) = chosen(&listed, &names(&["2"]), "1");
+        let (some, _) = chosen(&page.accounts, &names(&["2"]), "1");
         assert_eq!(some.gaps, []);
     }
 
     #[test]
     fn a_page_may_be_empty() {
-        let (listed, next) = page(r#"{"Accounts": [], "NextToken": "t"}"#);
-        assert!(listed.is_empty());
-        assert_eq!(next.as_deref(), Some("t"));
-        assert!(page("{}").0.is_empty());
+        let page = page(r#"{"Accounts": [], "NextToken": "t"}"#);
+        assert!(page.accounts.is_empty());
+        assert_eq!(page.next_token.as_deref(), Some("t"));
+        assert!(serde_json::from_str::<Page>("{}").is_ok());
     }
 }

@@ -1,10 +1,9 @@
 //! Pages of one call, bounded: a service that hands out the same page token again would
 //! be asked for ever.
 
-use super::error::{REPEATED, TOO_MANY, TOO_MUCH, UNREADABLE};
+use super::error::{REPEATED, TOO_MANY, TOO_MUCH};
 use crate::domain::FailureKind;
 use crate::sources::{Outcome, SourceError};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,18 +23,11 @@ pub(super) struct Paging {
     pub token_key: &'static str,
     /// Results of a list that are read.
     pub most: usize,
-    /// Whether a page without results may be without a list of them.
-    pub may_lack: bool,
 }
 
 /// Pages in the names of fields that begin in small letters.
-pub(super) const CAMEL_CASE: Paging = Paging {
-    size_key: "maxResults",
-    size: 100,
-    token_key: "nextToken",
-    most: usize::MAX,
-    may_lack: false,
-};
+pub(super) const CAMEL_CASE: Paging =
+    Paging { size_key: "maxResults", size: 100, token_key: "nextToken", most: usize::MAX };
 /// Pages in the names of fields that begin in capital letters.
 pub(super) const PASCAL_CASE: Paging =
     Paging { size_key: "MaxResults", token_key: "NextToken", ..CAMEL_CASE };
@@ -64,48 +56,26 @@ pub(super) async fn all_pages<T>(
     }
 }
 
-/// Everything in the list that pages of an action have under a key: `ask` sends the body of a
-/// request.
+/// Everything in the list of an action, page by page: `ask` sends the body of a request, and
+/// `read` takes a page apart.
 ///
 /// # Errors
 /// When a page cannot be asked for or read, or there is more than can be.
-pub(super) async fn listed<T: DeserializeOwned>(
+pub(super) async fn listed<P, T>(
     action: &'static str,
     paging: &Paging,
-    key: &str,
     mut body: Value,
-    ask: impl AsyncFn(Value) -> Outcome<Value>,
+    ask: impl AsyncFn(Value) -> Outcome<P>,
+    read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
 ) -> Outcome<Vec<T>> {
     body[paging.size_key] = paging.size.into();
     all_pages(action, paging.most, async |token| {
         if let Some(token) = token {
             body[paging.token_key] = token.into();
         }
-        rows(action, paging, key, ask(body.clone()).await?)
+        read(action, ask(body.clone()).await?)
     })
     .await
-}
-
-/// What a page of an action has under a key, and the token of the page after it.
-///
-/// # Errors
-/// When the key is absent, which says nothing about what exists, or is that of something else,
-/// or it is not known whether another page follows.
-pub(super) fn rows<T: DeserializeOwned>(
-    action: &'static str,
-    paging: &Paging,
-    key: &str,
-    mut page: Value,
-) -> Outcome<Part<T>> {
-    let is_bare = paging.may_lack && page.is_object() && page.get(key).is_none();
-    let mut taken = |key: &str| page.get_mut(key).map_or(Value::Null, Value::take);
-    let unreadable = |key: &str, error: serde_json::Error| {
-        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, format!("{key}: {error}"))
-    };
-    let rows = if is_bare { Ok(Vec::new()) } else { serde_json::from_value(taken(key)) };
-    let next = serde_json::from_value(taken(paging.token_key));
-    let rows = rows.map_err(|error| unreadable(key, error))?;
-    Ok((rows, next.map_err(|error| unreadable(paging.token_key, error))?))
 }
 
 /// The pages of one call.
@@ -172,7 +142,6 @@ impl Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn pages_end_with_no_token_or_an_empty_one() {
@@ -196,34 +165,6 @@ mod tests {
         let error = pages.follow(Some("b")).expect_err("it came before");
         assert!(error.to_string().contains("repeated a page token"), "{error}");
         assert_eq!(error.action, Some("ec2:DescribeInstances"));
-    }
-
-    #[test]
-    fn a_list_is_empty_only_if_it_says_so() {
-        let of = |page: &Value| {
-            let read = rows::<String>("ecs:ListClusters", &CAMEL_CASE, "clusterArns", page.clone());
-            read.map_err(|error| error.kind)
-        };
-        assert_eq!(of(&json!({ "clusterArns": [] })), Ok((Vec::new(), None)));
-        let page = json!({ "clusterArns": ["a", "b"], "nextToken": "t" });
-        let names = vec!["a".to_owned(), "b".to_owned()];
-        assert_eq!(of(&page), Ok((names, Some("t".to_owned()))));
-        let page = json!({ "clusterArns": [], "nextToken": null });
-        assert_eq!(of(&page), Ok((Vec::new(), None)));
-        for page in [
-            json!({}),
-            json!([]),
-            json!({ "clusterArns": null }),
-            json!({ "clusterArns": ["a", 1] }),
-            json!({ "clusterArns": [], "nextToken": 1 }),
-        ] {
-            assert_eq!(of(&page), Err(FailureKind::Unsupported), "{page}");
-        }
-        let paging = Paging { may_lack: true, ..CAMEL_CASE };
-        let read = |page| rows::<String>("batch:DescribeJobQueues", &paging, "jobQueues", page);
-        assert_eq!(read(json!({})), Ok((Vec::new(), None)));
-        assert!(read(json!({ "jobQueues": null })).is_err());
-        assert!(read(json!([])).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! `restJson1`. Retries, time limits and the bound of an answer are those of the other clients.
 
 use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
-use super::pages::{Paging, listed};
+use super::pages::{Paging, Part, listed};
 use super::partition::dns_suffix;
 use super::policy::known_action;
 use super::query;
@@ -163,19 +163,19 @@ impl RegionClients {
             .map_err(|error| self.session.unreadable(action, &error.to_string()))
     }
 
-    /// Asks a service in the region for everything in a list, which its pages have under a key.
+    /// Asks a service in the region for everything in a list. `read` takes a page apart.
     ///
     /// # Errors
     /// When a page cannot be asked for or read, or there is more than can be.
-    pub(super) async fn ask_list<T: DeserializeOwned>(
+    pub(super) async fn ask_list<P: DeserializeOwned, T>(
         &self,
         service: &Service,
         operation: &str,
         body: Value,
-        key: &str,
+        read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
     ) -> Outcome<Vec<T>> {
-        let ask = async |body: Value| self.ask::<Value>(service, operation, &body).await;
-        listed(service.action(operation)?, &service.paging, key, body, ask).await
+        let ask = async |body: Value| self.ask::<P>(service, operation, &body).await;
+        listed(service.action(operation)?, &service.paging, body, ask, read).await
     }
 
     /// Asks a service in the region with the fields of a form, and answers its XML. Only an

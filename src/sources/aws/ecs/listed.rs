@@ -1,7 +1,9 @@
 //! What ECS answers, as far as it is read.
 
+use crate::sources::aws::pages::Part;
 use crate::sources::aws::signed::answers;
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What resources of the kind are called.
@@ -117,10 +119,28 @@ pub(super) fn described<'a>(
     }
 }
 
+/// The names that a page of a list has under a key, and the token of the page after it.
+///
+/// # Errors
+/// When it is not a list of texts, which says nothing about what exists, or when it is not
+/// known whether another page follows.
+pub(super) fn page_of(page: &Value, key: &str) -> Result<Part<String>, String> {
+    let rows = page.get(key).and_then(Value::as_array);
+    let rows = rows.ok_or_else(|| format!("{key} is not a list"))?;
+    let names: Option<Vec<String>> =
+        rows.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+    let next = match page.get("nextToken") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(token)) => Some(token.clone()),
+        Some(_) => return Err("nextToken is not a text".to_owned()),
+    };
+    Ok((names.ok_or_else(|| format!("{key} has a name that is not a text"))?, next))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     const HOST: &str = "arn:aws:ecs:us-east-1:111122223333:container-instance/serving/";
 
@@ -151,5 +171,25 @@ mod tests {
         assert_eq!(of(&["a"], rows), failed("INACTIVE"));
         let rows = json!([{ "arn": format!("{HOST}b") }]);
         assert_eq!(of(&["a", "b"], rows), failed("no reason"));
+    }
+
+    #[test]
+    fn a_list_is_empty_only_if_it_says_so() {
+        let of = |page: &Value| page_of(page, "clusterArns");
+        assert_eq!(of(&json!({ "clusterArns": [] })), Ok((Vec::new(), None)));
+        let page = json!({ "clusterArns": ["a", "b"], "nextToken": "t" });
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(of(&page), Ok((names, Some("t".to_owned()))));
+        let page = json!({ "clusterArns": [], "nextToken": null });
+        assert_eq!(of(&page), Ok((Vec::new(), None)));
+        for (page, why) in [
+            (json!({}), "clusterArns is not a list"),
+            (json!([]), "clusterArns is not a list"),
+            (json!({ "clusterArns": null }), "clusterArns is not a list"),
+            (json!({ "clusterArns": ["a", 1] }), "clusterArns has a name that is not a text"),
+            (json!({ "clusterArns": [], "nextToken": 1 }), "nextToken is not a text"),
+        ] {
+            assert_eq!(of(&page), Err(why.to_owned()), "{page}");
+        }
     }
 }

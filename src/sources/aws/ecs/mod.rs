@@ -4,14 +4,14 @@
 mod claims;
 mod listed;
 
-use super::pages::CAMEL_CASE;
+use super::pages::{CAMEL_CASE, Part};
 use super::session::RegionClients;
 use super::signed::{Protocol, Service};
 use crate::domain::{Clusters, GapSubject, Gathered, Instance, Provider, ResourceId};
 use crate::sources::{Outcome, SourceError};
 use claims::{Host, joined};
-use listed::{ContainerInstance, ContainerInstances, Task, Tasks, described};
-use serde_json::json;
+use listed::{ContainerInstance, ContainerInstances, Task, Tasks, described, page_of};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 pub(super) const ECS: Service = Service {
@@ -44,8 +44,9 @@ pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> 
         gaps.push(error.gap(GapSubject::Tasks, &clients.region, instead));
     };
     let mut hosts = Vec::new();
-    let listed = clients.ask_list(&ECS, "ListClusters", json!({}), "clusterArns").await;
-    let names: Vec<String> = listed.unwrap_or_else(|error| {
+    let read = |action, page: Value| names(clients, "clusterArns", action, &page);
+    let listed = clients.ask_list(&ECS, "ListClusters", json!({}), read).await;
+    let names = listed.unwrap_or_else(|error| {
         miss(error, "they are omitted");
         Vec::new()
     });
@@ -70,8 +71,9 @@ async fn hosts_of(
     cluster: &str,
     running: &Running<'_>,
 ) -> Outcome<Vec<Host>> {
-    let (wanted, key) = (json!({ "cluster": cluster }), "containerInstanceArns");
-    let listed: Vec<String> = clients.ask_list(&ECS, "ListContainerInstances", wanted, key).await?;
+    let read = |action, page: Value| names(clients, "containerInstanceArns", action, &page);
+    let wanted = json!({ "cluster": cluster });
+    let listed = clients.ask_list(&ECS, "ListContainerInstances", wanted, read).await?;
     let mut hosts = Vec::new();
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": cluster, "containerInstances": some });
@@ -92,8 +94,9 @@ async fn hosts_of(
 
 /// The tasks of a container instance that are to run.
 async fn tasks_of(clients: &RegionClients, host: &Host) -> Outcome<Vec<Task>> {
+    let read = |action, page: Value| names(clients, "taskArns", action, &page);
     let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
-    let listed: Vec<String> = clients.ask_list(&ECS, "ListTasks", wanted, "taskArns").await?;
+    let listed = clients.ask_list(&ECS, "ListTasks", wanted, read).await?;
     let mut tasks = Vec::new();
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": host.cluster, "tasks": some });
@@ -103,4 +106,17 @@ async fn tasks_of(clients: &RegionClients, host: &Host) -> Outcome<Vec<Task>> {
         tasks.extend(answer.tasks);
     }
     Ok(tasks)
+}
+
+/// The names that a page of an action has under a key.
+///
+/// # Errors
+/// When it cannot be read.
+fn names(
+    clients: &RegionClients,
+    key: &str,
+    action: &'static str,
+    page: &Value,
+) -> Outcome<Part<String>> {
+    page_of(page, key).map_err(|why| clients.session.unreadable(action, &why))
 }

@@ -1,7 +1,7 @@
 //! Inference components: what each copy reserves, and of which endpoint. The service says on
 //! how many instances of a type copies are, and not on which.
 
-use super::listed::SAGEMAKER;
+use super::listed::{SAGEMAKER, under};
 use super::machine::{group_of, too_many};
 use crate::domain::{
     Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
@@ -91,11 +91,13 @@ pub(super) async fn hosts(
     let gap = |error: &SourceError| {
         error.gap(GapSubject::InferenceComponents, &clients.region, "they are omitted")
     };
-    let key = "InferenceComponents";
-    let listed = clients.ask_list(&SAGEMAKER, "ListInferenceComponents", json!({}), key).await;
-    let mut summaries: Vec<Summary> = match listed {
+    let read = under::<Summary>("InferenceComponents");
+    let listed = clients.ask_list(&SAGEMAKER, "ListInferenceComponents", json!({}), read).await;
+    let mut summaries = match listed {
         Ok(summaries) => summaries,
-        Err(error) => return Gathered { value: Vec::new(), gaps: vec![gap(&error)] },
+        Err(error) => {
+            return Gathered { value: Vec::new(), gaps: vec![gap(&error)] };
+        }
     };
     summaries.retain(|summary| groups.contains_key(&summary.group()));
     let summaries = once(summaries);

@@ -2,7 +2,8 @@
 
 use super::components::{OpenGroups, hosts};
 use super::listed::{
-    Cluster, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary, SAGEMAKER,
+    App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
+    NotebookInstance, SAGEMAKER, under,
 };
 use super::machine::{Place, group_of, too_many, unreadable};
 use super::plans::plans;
@@ -108,8 +109,9 @@ impl Machines {
     /// # Errors
     /// When endpoints cannot be listed.
     async fn of_endpoints(&self) -> Outcome<OfEndpoints> {
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListEndpoints", json!({}), "Endpoints");
-        let endpoints = once(listed.await?);
+        let read = under("Endpoints");
+        let listed = self.clients.ask_list(&SAGEMAKER, "ListEndpoints", json!({}), read).await?;
+        let endpoints = once(listed);
         let mut answers = stream::iter(endpoints.iter().filter(|endpoint| endpoint.is_running()))
             .map(|endpoint| async move { (endpoint, self.instances_of(endpoint).await) })
             .buffered(AT_ONCE);
@@ -148,21 +150,22 @@ impl Machines {
     }
 
     async fn notebooks(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let (wanted, key) = (json!({}), "NotebookInstances");
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListNotebookInstances", wanted, key);
+        let read = under::<NotebookInstance>("NotebookInstances");
+        let listed = self.clients.ask_list(&SAGEMAKER, "ListNotebookInstances", json!({}), read);
         Ok(self.place.of_notebooks(&listed.await?))
     }
 
     async fn apps(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListApps", json!({}), "Apps");
+        let read = under::<App>("Apps");
+        let listed = self.clients.ask_list(&SAGEMAKER, "ListApps", json!({}), read);
         Ok(self.place.of_apps(&listed.await?))
     }
 
     /// The nodes of every HyperPod cluster.
     async fn cluster_nodes(&self) -> Outcome<OfClusters> {
         let clients = &self.clients;
-        let mut clusters: Vec<ClusterSummary> =
-            clients.ask_list(&SAGEMAKER, "ListClusters", json!({}), "ClusterSummaries").await?;
+        let read = under::<ClusterSummary>("ClusterSummaries");
+        let mut clusters = clients.ask_list(&SAGEMAKER, "ListClusters", json!({}), read).await?;
         clusters.sort_by(|left, right| left.cluster_name.cmp(&right.cluster_name));
         clusters.dedup_by(|later, first| later.cluster_name == first.cluster_name);
         let (mut gathered, mut ends) = OfClusters::default();
@@ -170,8 +173,8 @@ impl Machines {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
             let cluster: Cluster = clients.ask(&SAGEMAKER, "DescribeCluster", &body).await?;
-            let key = "ClusterNodeSummaries";
-            let nodes = clients.ask_list(&SAGEMAKER, "ListClusterNodes", body, key).await?;
+            let read = under::<ClusterNode>("ClusterNodeSummaries");
+            let nodes = clients.ask_list(&SAGEMAKER, "ListClusterNodes", body, read).await?;
             self.add(&mut gathered, self.place.of_nodes(cluster_name, &cluster, &nodes));
             let end = end_of(&summary.cluster_arn).ok_or_else(|| {
                 let what = "the ARN of a cluster".to_owned();

@@ -1,13 +1,13 @@
 //! Training jobs: what each was billed for is known to the second once it has ended. A search
 //! gives a hundred of them in one call; what it does not give is described one by one.
 
-use super::listed::{SAGEMAKER, instant};
+use super::listed::{SAGEMAKER, instant, rows, under};
 use super::machine::is_accelerated;
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
 };
 use crate::sources::Outcome;
-use crate::sources::aws::pages::{Pages, rows};
+use crate::sources::aws::pages::Pages;
 use crate::sources::aws::session::RegionClients;
 use crate::sources::aws::signed::answers;
 use crate::sources::error::or_gap;
@@ -169,7 +169,7 @@ impl TrainingJobs {
                 body["NextToken"] = token.into();
             }
             let page = self.clients.ask(&SAGEMAKER, "Search", &body).await?;
-            let (results, next) = rows::<SearchResult>(action, &SAGEMAKER.paging, "Results", page)?;
+            let (results, next) = rows::<SearchResult>(&SAGEMAKER.paging, action, page, "Results")?;
             seen += results.len();
             let jobs = results.into_iter().filter_map(|result| result.training_job);
             let whole = jobs.filter(Described::is_whole);
@@ -188,8 +188,8 @@ impl TrainingJobs {
             "SortBy": "CreationTime",
             "SortOrder": "Descending",
         });
-        let key = "TrainingJobSummaries";
-        self.clients.ask_list(&SAGEMAKER, "ListTrainingJobs", wanted, key).await
+        let read = under("TrainingJobSummaries");
+        self.clients.ask_list(&SAGEMAKER, "ListTrainingJobs", wanted, read).await
     }
 
     async fn described(&self, name: &str) -> Outcome<Described> {

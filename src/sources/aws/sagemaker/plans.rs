@@ -1,6 +1,6 @@
 //! Training plans: capacity that is paid for ahead, with what of it is in use.
 
-use super::listed::{SAGEMAKER, instant};
+use super::listed::{SAGEMAKER, instant, under};
 use crate::domain::{Currency, PlanStatus, TrainingPlan};
 use crate::sources::Outcome;
 use crate::sources::aws::session::RegionClients;
@@ -39,9 +39,8 @@ answers! { "PascalCase":
 /// # Errors
 /// When they cannot be listed.
 pub(super) async fn plans(clients: &RegionClients, account: &str) -> Outcome<Vec<TrainingPlan>> {
-    let key = "TrainingPlanSummaries";
-    let summaries: Vec<Summary> =
-        clients.ask_list(&SAGEMAKER, "ListTrainingPlans", json!({}), key).await?;
+    let read = under::<Summary>("TrainingPlanSummaries");
+    let summaries = clients.ask_list(&SAGEMAKER, "ListTrainingPlans", json!({}), read).await?;
     let lasting = summaries.into_iter().filter(|summary| !OVER.contains(&summary.status.as_str()));
     Ok(lasting.map(|summary| summary.plan(account, &clients.region)).collect())
 }

@@ -1,13 +1,13 @@
 //! Tags of everything that SageMaker runs, in one list for a region: its own lists have none.
 
-use super::listed::SAGEMAKER;
+use super::listed::{MOST_LISTED, rows};
 use crate::domain::Instance;
 use crate::sources::Outcome;
 use crate::sources::aws::pages::Paging;
 use crate::sources::aws::session::RegionClients;
 use crate::sources::aws::signed::{Protocol, Service, answers};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 pub(in crate::sources::aws) const TAGGING: Service = Service {
@@ -17,8 +17,9 @@ pub(in crate::sources::aws) const TAGGING: Service = Service {
     id: "tag",
     paging: Paging {
         size_key: "ResourcesPerPage",
+        size: 100,
         token_key: "PaginationToken",
-        ..SAGEMAKER.paging
+        most: MOST_LISTED,
     },
 };
 
@@ -49,8 +50,8 @@ answers! { "PascalCase":
 /// When they cannot be listed.
 pub(super) async fn tags(clients: &RegionClients) -> Outcome<TagsByArn> {
     let wanted = json!({ "ResourceTypeFilters": TYPES });
-    let key = "ResourceTagMappingList";
-    let mappings: Vec<Mapping> = clients.ask_list(&TAGGING, "GetResources", wanted, key).await?;
+    let read = |action, page: Value| rows(&TAGGING.paging, action, page, "ResourceTagMappingList");
+    let mappings: Vec<Mapping> = clients.ask_list(&TAGGING, "GetResources", wanted, read).await?;
     let by_arn = mappings.into_iter().filter_map(|Mapping { arn, tags }| {
         let tags = tags.into_iter().flatten().map(|tag| (tag.key, tag.value)).collect();
         Some((end_of(&arn)?, tags))
