@@ -1,10 +1,9 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
 use super::aws_args::{AwsArgs, OrgArgs, service};
-use super::choices::{above_zero, within};
+use super::choices::{above_zero, name_of, within};
 use super::demo::DemoChoice;
 use super::kubernetes::KubernetesArgs;
-use super::scope::name_of;
 use super::{Outcome, choices, flags, parsers, refusal};
 
 pub(super) use super::choices::{not_negative, positive};

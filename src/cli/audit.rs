@@ -1,12 +1,12 @@
 //! `gpucost audit`.
 
 use super::args::{AuditArgs, AuditFormat, OutputArgs, doc_format};
-use super::check::unreadable_policy;
+use super::choices::name_of;
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
 use super::output::check_distinct;
 use super::price_age::PriceAge;
-use super::scope::{invocation, name_of};
+use super::scope::invocation;
 use super::view_args::{ViewFlags, check_known};
 use super::{Failure, Io, Outcome, estate, output, refusal, refused, units};
 use crate::analysis::{
@@ -254,7 +254,7 @@ pub(super) fn rejected_actions(
         ("--output", output.filter(|_| !args.interactive)),
     ];
     check_distinct(named)?;
-    read_rejected(path, &shown(path)).map_err(unreadable_policy)
+    read_rejected(path, &shown(path)).map_err(estate::unreadable_policy)
 }
 
 /// How many actions the plan does without, and which rejections fit no workload; absent without

@@ -6,14 +6,14 @@ use super::history::read_recorded;
 use super::price_age::PriceAge;
 use super::schemas::SchemaName;
 use super::{
-    ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, hinted, output, refusal,
+    ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, output, refusal,
     refused, scope,
 };
 use crate::analysis::gate::{
     Baseline, GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule,
 };
 use crate::analysis::{Audit, audit_once};
-use crate::config::{ConfigError, POLICY_FILE, STARTING_POLICY, SettingsFile, read_policy};
+use crate::config::{POLICY_FILE, STARTING_POLICY, SettingsFile, read_policy};
 use crate::domain::{Gap, GapSubject, PastAudit, Risk, counted, safe, shell_word, shown};
 use crate::report::text::minute;
 use crate::report::{
@@ -225,15 +225,7 @@ pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, St
 }
 
 pub(super) fn policy(path: &Path, name: &str) -> Outcome<GatePolicy> {
-    read_policy(path, name).map_err(unreadable_policy)
-}
-
-/// What it means that a policy cannot be read.
-pub(super) fn unreadable_policy(error: ConfigError) -> Failure {
-    hinted! { error;
-        ConfigError::Io { .. } => "check the path passed to `--policy`";
-        ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
-    }
+    read_policy(path, name).map_err(estate::unreadable_policy)
 }
 
 /// What is written must not take the place of what is read.

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueEnum};
 use rust_decimal::Decimal;
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
@@ -97,3 +97,8 @@ parsers! {
 
 /// The largest number that a planner takes from a flag.
 const MOST_STATED: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+
+/// What a flag's value is called on the command line.
+pub(super) fn name_of(choice: impl ValueEnum) -> String {
+    choice.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+}

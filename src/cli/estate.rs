@@ -462,3 +462,11 @@ fn live(
     estate.gaps.extend(unread);
     Ok((estate, recorder))
 }
+
+/// What it means that a policy cannot be read.
+pub(super) fn unreadable_policy(error: ConfigError) -> Failure {
+    hinted! { error;
+        ConfigError::Io { .. } => "check the path passed to `--policy`";
+        ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
+    }
+}

@@ -1,9 +1,9 @@
 //! What every planner is run with, and how its answer is printed.
 
 use super::args::{DocFormat, EstateArgs, OutputArgs};
+use super::choices::name_of;
 use super::planner_flags::AnswerArgs;
 use super::price_age::PriceAge;
-use super::scope::name_of;
 use super::{Io, Outcome, audit, known_prices, output};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;

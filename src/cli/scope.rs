@@ -1,6 +1,7 @@
 //! What of an estate is evaluated, and the flags that say so.
 
 use super::args::{EstateArgs, MetricsSource, Resolution};
+use super::choices::name_of;
 use super::demo::DemoChoice;
 use super::{Outcome, refusal, refused};
 use crate::domain::{
@@ -10,7 +11,6 @@ use crate::report::Invocation;
 use crate::sources::files::Demo;
 use crate::sources::store::Place;
 use crate::usage::Estate;
-use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -263,11 +263,6 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<Risk>) -> Invocation {
 fn joined(values: impl Iterator<Item = String>) -> Option<String> {
     let values: Vec<String> = values.collect();
     (!values.is_empty()).then(|| values.join(","))
-}
-
-/// What a flag's value is called on the command line.
-pub(super) fn name_of(choice: impl ValueEnum) -> String {
-    choice.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
 /// Words of a command line.
