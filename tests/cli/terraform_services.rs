@@ -532,3 +532,53 @@ fn a_stack_whose_template_is_known_only_after_apply_may_run_anything() {
         assert_eq!(outcome.code, code, "{plan}: {}", outcome.stdout);
     }
 }
+
+/// A parameter that somebody wrote and that is known only after apply may be the type; one of a
+/// template without instances is none, and what nobody wrote the provider computes.
+#[test]
+fn a_parameter_that_is_known_only_after_apply_may_be_the_type() {
+    let world = World::new();
+    let with_instance = "Resources: {A: {Properties: {InstanceType: !Ref T}}}";
+    let of_vpc = "Resources: {A: {Properties: {VpcId: !Ref T}}}";
+    let (one, all) = (json!({"parameters": {"T": true}}), json!({"parameters": true}));
+    for (body, unknown, is_written, code) in [
+        (with_instance, &one, true, 3),
+        (with_instance, &all, true, 3),
+        (with_instance, &all, false, 0),
+        (of_vpc, &one, true, 0),
+    ] {
+        let change = json!({"address": "aws_cloudformation_stack.a", "mode": "managed",
+            "type": "aws_cloudformation_stack", "change": {"actions": ["create"],
+                "before": null, "after": {"name": "s", "template_body": body, "parameters": {}},
+                "after_unknown": unknown}});
+        let mut expressions = json!({"name": {"constant_value": "s"}});
+        if is_written {
+            expressions["parameters"] = json!({"references": ["aws_ssm_parameter.t"]});
+        }
+        let resource = json!({"address": "aws_cloudformation_stack.a", "expressions": expressions});
+        let plan = json!({"format_version": "1.2", "resource_changes": [change],
+            "configuration": {"root_module": {"resources": [resource]}}});
+        let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
+        assert_eq!(outcome.code, code, "{plan}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn instances_of_a_stack_set_run_what_its_template_states() {
+    let world = World::new();
+    let change = |resource_type: &str, after: &serde_json::Value| {
+        json!({"address": format!("{resource_type}.a"), "mode": "managed", "type": resource_type,
+            "change": {"actions": ["create"], "before": null, "after": after, "after_unknown": {}}})
+    };
+    let template = "Resources: {A: {Type: 'AWS::SNS::Topic'}}";
+    let set =
+        change("aws_cloudformation_stack_set", &json!({"name": "s", "template_body": template}));
+    for kind in ["aws_cloudformation_stack_instances", "aws_cloudformation_stack_set_instance"] {
+        let instance = change(kind, &json!({"stack_set_name": "s"}));
+        for (changes, code) in [(json!([instance]), 3), (json!([set, instance]), 0)] {
+            let plan = json!({"format_version": "1.2", "resource_changes": changes});
+            let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
+            assert_eq!(outcome.code, code, "{plan}: {}", outcome.stdout);
+        }
+    }
+}

@@ -342,6 +342,7 @@ fn a_free_reservation_goes_to_what_has_no_cheaper_place() {
         is_in_reservation: false,
         is_ignored: false,
         volume_gib: None,
+        until_days: None,
     };
     let bought = draft::ExistingCommitments {
         reserved: Some((1, 1, 100, None)),
@@ -384,6 +385,7 @@ fn no_row_saves_a_cent_more_than_it_costs() {
         is_in_reservation: false,
         is_ignored: false,
         volume_gib: None,
+        until_days: None,
     };
     let of_second_account = machine(2, 0, 16, [0, 10, 1, 0], [1, 1, 1]);
     let ignored = machine(2, 1, 24, [0, 0, 0, 0], [1, 1, 1]);

@@ -146,6 +146,12 @@ impl Offers {
                 *action = action.clone().with_caveats(caveats);
             }
         }
+        for action in composed.actions.iter_mut().flatten() {
+            if action.monthly_savings().amount().is_zero() {
+                let caveats = [action.caveats(), &[FREES_OTHERS.to_owned()]].concat();
+                *action = action.clone().with_caveats(caveats);
+            }
+        }
         self.ask(&mut composed);
         composed
     }
@@ -161,7 +167,11 @@ impl Offers {
             let oversized = self.oversized(place, taken);
             oversized.into_iter().chain(ends).chain(moves[place].then_some(AFTER_A_MONTH))
         };
-        for (place, actions) in plan.actions.iter_mut().enumerate() {
+        let shares = plan.purchases.iter().flat_map(|purchase| &purchase.shares);
+        let buying: BTreeSet<usize> = shares.map(|share| share.workload).collect();
+        // What commitments cover that others free buys nothing.
+        let bought = plan.actions.iter_mut().enumerate();
+        for (place, actions) in bought.filter(|(place, _)| buying.contains(place)) {
             let asked: Vec<&str> = asked(place, actions).collect();
             let bought = |action: &&mut Action| action.kind() == ActionKind::Commit;
             for action in actions.iter_mut().filter(bought) {
@@ -196,6 +206,9 @@ impl Offers {
         Some(if nothing_less { NOTHING_SMALLER } else { STAYS_OVERSIZED })
     }
 }
+
+/// What is said of an action that saves nothing where it is taken.
+const FREES_OTHERS: &str = "saves nothing here: it frees existing commitments for other workloads";
 
 /// What is said of a commitment for GPUs that something less would do for, at a higher cost.
 const STAYS_OVERSIZED: &str = "its GPUs stay overprovisioned, and no smaller type, shared card or \

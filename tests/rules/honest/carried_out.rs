@@ -190,13 +190,19 @@ impl Twice {
                 && takes(workload, ActionKind::Commit)
                 && !takes(workload, ActionKind::Schedule)
         });
+        // Which of several replicas stay is open, those that end or those that do not.
+        let ends = self.before.workloads.iter().any(|workload| {
+            takes(workload, ActionKind::Commit)
+                && takes(workload, ActionKind::Rightsize)
+                && workload.workload.members.iter().any(|member| member.until.is_some())
+        });
         // What was reserved before may pay for room once its machines are gone.
         let bought = &self.today.commitments;
         let is_wider =
             !bought.reserved_instances.is_empty() && !bought.capacity_reservations.is_empty();
         // A reservation comes first: a plan that was there then pays for others.
         let frees = !self.before.purchases.is_empty() && !bought.savings_plans.is_empty();
-        is_as_good || pays_for_room || rests || is_wider || frees
+        is_as_good || pays_for_room || rests || ends || is_wider || frees
     }
 
     /// Whether a savings plan of unknown rate may pay for something: what it pays for is

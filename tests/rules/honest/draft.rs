@@ -56,6 +56,8 @@ pub struct Box_ {
     pub is_in_reservation: bool,
     pub is_ignored: bool,
     pub volume_gib: Option<u64>,
+    /// Days from now on after which it ends, by its tag.
+    pub until_days: Option<i64>,
 }
 
 fn hole() -> impl Strategy<Value = u32> {
@@ -82,11 +84,16 @@ prop_compose! {
         holes in [hole(), hole(), hole()],
         is_in_reservation in prop::bool::weighted(0.15),
         (is_ignored, volume_gib) in (prop::bool::weighted(0.05), prop::option::of(1..2_000_u64)),
+        // For no term, for one year, and for all.
+        until_days in prop_oneof![
+            6 => Just(None), 1 => (1..365_i64).prop_map(Some), 1 => (366..1_090_i64).prop_map(Some),
+            1 => Just(Some(1_100_i64))],
     ) -> Box_ {
         Box_ {
             kind, group, is_auto_scaling, declared, is_restartable, zone, is_windows, is_dedicated,
             is_second_account, is_in_china, is_spot, age, up, busy, levels, vram_percent,
             network_mbps, holes, is_in_reservation, is_ignored, volume_gib,
+            until_days,
         }
     }
 }
@@ -193,6 +200,10 @@ impl Box_ {
         }
         if self.is_ignored {
             machine = machine.tag("gpucost:ignore", "drawn");
+        }
+        if let Some(days) = self.until_days {
+            let end = as_of() + SignedDuration::from_hours(24 * days);
+            machine = machine.tag("gpucost:until", &end.strftime("%Y-%m-%d").to_string());
         }
         let [of_gpu, of_memory, of_cpu] = self.holes;
         let reported = |every: u32| move |hour: u32| self.runs(hour) && hour.is_multiple_of(every);

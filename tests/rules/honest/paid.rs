@@ -240,6 +240,7 @@ fn a_reservation_that_a_schedule_frees_goes_before_spot() {
         is_in_reservation: false,
         is_ignored: false,
         volume_gib: None,
+        until_days: None,
     };
     let restartable = Box_ {
         declared: 3,

@@ -2,7 +2,7 @@
 //! front to back: what is not about instances is dropped as it goes by.
 
 use super::address::Address;
-use super::kinds::{ENDPOINT, KINDS, ONLY_NAMES, may_name_accelerator};
+use super::kinds::{ENDPOINT, KINDS, ONLY_NAMES, PARAMETERS, may_name_accelerator};
 use super::sieve::{NOTHING, Node, Notes, Room, Sieve};
 use crate::domain::RUNS_NOTHING;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -54,6 +54,8 @@ pub(super) struct Document {
     pub(super) resources: u64,
     pub(super) other_providers: BTreeMap<String, u64>,
     pub(super) changes: Vec<Change>,
+    /// Names of the stack sets that it has, whose instances run what their templates state.
+    stack_sets: BTreeSet<String>,
     /// Addresses of planned instances that no change is of.
     pub(super) unchanged: BTreeSet<String>,
     pub(super) variables: Node,
@@ -111,6 +113,11 @@ impl<'de> Visitor<'de> for TopLevel {
                 "`planned_values` lists resources, but `resource_changes` lists none",
             ));
         }
+        let sets = std::mem::take(&mut document.stack_sets);
+        document.changes.retain(|change| {
+            let name = change.change.get("after").get(STACK_SET_NAME).text();
+            name.is_none_or(|name| !sets.contains(name))
+        });
         for change in &document.changes {
             planned.remove(&change.address);
         }
@@ -281,7 +288,16 @@ impl Document {
         let is_read = is_read(provider, resource_type);
         let runs_nothing = RUNS_NOTHING.contains(&provider) || ONLY_NAMES.contains(&resource_type);
         let mut open = notes.open;
-        open.retain(|attribute| may_name_accelerator(resource_type, attribute));
+        let template = change.get("after").get("template_body").text();
+        let states_types = template.is_some_and(|template| template.contains("InstanceType"));
+        open.retain(|attribute| {
+            (states_types || attribute != PARAMETERS)
+                && may_name_accelerator(resource_type, attribute)
+        });
+        if resource_type.ends_with("cloudformation_stack_set") {
+            let name = change.get("after").get("name").text();
+            self.stack_sets.extend(name.map(str::to_owned));
+        }
         let names = if is_read || runs_nothing {
             open.clear();
             [None, None]
@@ -313,6 +329,9 @@ impl Document {
     }
 }
 
+/// What names the stack set of an instance of one.
+const STACK_SET_NAME: &str = "stack_set_name";
+
 /// Names as a sentence lists them. A stack whose template stands elsewhere, or is known only
 /// after apply, may run anything.
 fn joined(
@@ -324,7 +343,9 @@ fn joined(
     let is_open = |key: &str| unknown.get(key) == &Node::Bool(true);
     let body = side.get("template_body").text();
     let is_nested = body.is_some_and(|body| body.contains("TemplateURL"));
-    let template = if is_nested || side.get("template_url").text().is_some() {
+    let template = if side.get(STACK_SET_NAME).text().is_some() {
+        Some("the template of a stack set that the plan does not have")
+    } else if is_nested || side.get("template_url").text().is_some() {
         Some("a template at a URL")
     } else if ["template_body", "template_url"].into_iter().any(is_open) {
         Some("a template that is known only after apply")

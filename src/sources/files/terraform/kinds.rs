@@ -139,10 +139,10 @@ pub(super) const KEPT: &[&str] = &[
     "pool_state", "production_variants", "propagate_at_launch", "provider_config",
     "provider_config_key", "provider_name", "references", "region", "resource_spec",
     "resource_type", "resources", "root_module", "scaling_config", "shadow_production_variants",
-    "spot_price", "spot_target_capacity", "tag", "tag_specifications", "tags", "tags_all",
-    "target_capacity", "target_capacity_specification", "template_body", "template_url", "tenancy",
-    "total_target_capacity", "type", "value", "version", "warm_pool", "weighted_capacity",
-    "workspace_properties",
+    "spot_price", "spot_target_capacity", "stack_set_name", "tag", "tag_specifications", "tags",
+    "tags_all", "target_capacity", "target_capacity_specification", "template_body",
+    "template_url", "tenancy", "total_target_capacity", "type", "value", "version", "warm_pool",
+    "weighted_capacity", "workspace_properties",
 ];
 
 /// Keys below which the names are the user's own, so that all of them count.
@@ -171,6 +171,9 @@ pub(super) const MACHINE_KEYS: [&str; 10] = [
     "bundle_id", "flavor_id", "flavor_name", "plan", "platform", "profile", "shape", "size", "sku",
     "type",
 ];
+
+/// What a stack fills its template with.
+pub(super) const PARAMETERS: &str = "parameters";
 
 /// Ends of the resource types of machines and groups of them, before a version.
 const MACHINES: [&str; 8] = [
@@ -238,6 +241,7 @@ pub(super) fn may_name_accelerator(resource_type: &str, attribute: &str) -> bool
     match attribute {
         // Elsewhere it is the address of a group.
         "instance_group" => name.starts_with("aws"),
+        PARAMETERS => name.contains("cloudformation_stack"),
         _ if MACHINE_KEYS.contains(&attribute) => MACHINES.iter().any(|end| name.ends_with(end)),
         _ => true,
     }

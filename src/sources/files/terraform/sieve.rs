@@ -2,7 +2,8 @@
 //! data, policies and whole files that nobody asks for.
 
 use super::kinds::{
-    CATEGORY, COUNTS, KEPT, MACHINE_KEYS, NAMED_BY_USERS, TYPE_KEYS, WITHOUT_TYPES, requested,
+    CATEGORY, COUNTS, KEPT, MACHINE_KEYS, NAMED_BY_USERS, PARAMETERS, TYPE_KEYS, WITHOUT_TYPES,
+    requested,
 };
 use crate::catalog::{
     family, is_accelerated, is_accelerated_category, names_accelerated_type, names_accelerator,
@@ -235,10 +236,15 @@ impl<'a> Sieve<'a> {
 
     /// Notes an attribute that names a type and is known only after apply.
     fn note_open(self) {
-        if self.place != Some(Place::AfterUnknown) || !self.names_type() {
+        let is_parameter = [self.key, self.parent].contains(&PARAMETERS);
+        if self.place != Some(Place::AfterUnknown) || !(is_parameter || self.names_type()) {
             return;
         }
         let mut notes = self.room.notes.borrow_mut();
+        if is_parameter {
+            notes.open.insert(PARAMETERS.to_owned());
+            return;
+        }
         if self.parent == "after_unknown" {
             notes.open.insert(self.key.to_owned());
         } else if self.is_card() || TYPE_KEYS.contains(&self.key) {
