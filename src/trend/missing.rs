@@ -76,6 +76,13 @@ impl DayRead {
         self.readers.iter().any(|reader| reader.reads_region(region))
     }
 
+    /// The first tag that limited a run, where an audit is limited by some: what lacks it was not
+    /// read.
+    pub fn limit(&self, own: &[TagFilter]) -> Option<&TagFilter> {
+        let mut limits = self.readers.iter().flat_map(|reader| &reader.tag_filters);
+        limits.find(|limit| !own.contains(limit))
+    }
+
     /// Whether a run read a region of an account, all of it or some tags of it.
     pub(super) fn reads_place(&self, account: &str, region: &str) -> bool {
         let mut readers = self.readers.iter();
@@ -97,8 +104,7 @@ impl DayRead {
         own.map_or(&[], |reader| reader.tag_filters.as_slice())
     }
 
-    /// What its runs could not read and that may hide instances, whether any were known there
-    /// or not.
+    /// What its runs could not read, whether anything was known there or not.
     pub fn unread(&self) -> &[PastGap] {
         &self.unread
     }

@@ -460,6 +460,33 @@ fn a_baseline_counts_members_and_rooms_by_their_tags() {
     }
 }
 
+/// Fewer free places of a reservation are no growth, and one that loses a tag is new.
+#[test]
+fn a_reservation_is_worse_where_it_costs_more_or_loses_its_tag() {
+    let world = World::new();
+    let fleet = |available: u64, tags: Value| {
+        let mut estate = one();
+        estate["instances"][0]["tags"]["team"] = json!("a");
+        estate["commitments"] = json!([{
+            "kind": "capacity-reservation", "id": "cr-1", "account": "111122223333",
+            "region": "us-east-1", "zone": "us-east-1a", "instance_type": "g6.xlarge",
+            "total": 3, "available": available, "tags": tags,
+        }]);
+        estate
+    };
+    let policy = "[tags]\nrequired = [\"team\"]\n";
+    for (then, now, code) in [
+        (fleet(3, json!({})), fleet(2, json!({})), 0),
+        (fleet(2, json!({})), fleet(3, json!({})), 100),
+        (fleet(3, json!({"team": "a"})), fleet(3, json!({})), 100),
+        (fleet(3, json!({"team": "a"})), fleet(3, json!({"team": ""})), 100),
+    ] {
+        let old = world.file("old.json", world.audit(&then).to_string());
+        let outcome = gate(&world, policy, &now, &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{now}: {}", outcome.stdout);
+    }
+}
+
 /// A stopped instance may get another type: that the old one was denied too excuses nothing.
 #[test]
 fn another_denied_type_is_worse_than_the_baseline() {

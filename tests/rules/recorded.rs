@@ -52,6 +52,18 @@ fn text(number: Option<Decimal>) -> Option<String> {
     number.map(|number| number.to_string())
 }
 
+#[test]
+fn members_of_a_workload_are_apart_by_the_tags_that_not_all_share() {
+    let member =
+        |id, team| g5(id).gpu(0, flat(50.0)).tag("gpucost:workload", "w").tag("team", team);
+    let kept = kept(&estate(vec![member("i-1", "a"), member("i-2", "b"), member("i-3", "b")]));
+    let rows = on(&kept, date(2026, 10, 20));
+    let mut rows: Vec<(&str, Decimal)> =
+        rows.iter().map(|row| (row.tags["team"].as_str(), row.hours)).collect();
+    rows.sort();
+    assert_eq!(rows, [("a", Decimal::from(24)), ("b", Decimal::from(48))]);
+}
+
 /// Busy at 80% from midnight to six, and at rest for the other 18 hours.
 fn busy_at_night() -> Machine {
     g5("i-1").gpu(0, |period| Some(if period % 288 < 72 { 80.0 } else { 0.0 }))

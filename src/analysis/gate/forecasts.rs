@@ -3,8 +3,8 @@
 use super::evaluation::{RuleEvaluation, Words};
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, Money, PastGap, RecordedRun, Severity, WorkloadDay,
-    region_of,
+    Cause, CauseKind, Gap, GapSubject, Hidden, Money, PastGap, RecordedRun, Severity, TagFilter,
+    WorkloadDay, hidden, region_of,
 };
 use crate::trend::{Forecast, Horizon, Ledger, Span, Sums, date_of};
 use jiff::Timestamp;
@@ -33,17 +33,26 @@ const MOST_AGE_DAYS: i64 = 3;
 pub(super) fn budgets(
     policy: &GatePolicy,
     history: Option<&SpendHistory>,
+    audited: &Audited<'_>,
     as_of: Timestamp,
 ) -> Vec<RuleEvaluation> {
     let of_month = policy.budgets.iter().filter(|budget| budget.basis == BudgetBasis::Forecast);
-    of_month.map(|budget| judge(policy, budget, history, as_of)).collect()
+    of_month.map(|budget| judge(policy, budget, history, (audited, as_of))).collect()
+}
+
+/// What the audit beside a history read, all of which a budget may be about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Audited<'a> {
+    pub accounts: &'a [String],
+    pub regions: &'a [String],
+    pub tag_filters: &'a [TagFilter],
 }
 
 fn judge(
     policy: &GatePolicy,
     budget: &Budget,
     history: Option<&SpendHistory>,
-    as_of: Timestamp,
+    (audited, as_of): (&Audited<'_>, Timestamp),
 ) -> RuleEvaluation {
     let today = date_of(as_of);
     let month = Horizon::Month.around(today);
@@ -107,7 +116,9 @@ fn judge(
     if let Some([recorded, over]) = unrecorded(&forecast, month) {
         judge.lacks(&missing(budget, CauseKind::HistoryShort, [&recorded, &over]));
     }
-    for ((what, place), day) in unread(&ledger, (month, forecast.state_day), &budget.scope) {
+    for ((what, place), day) in
+        unread(&ledger, (month, forecast.state_day), (&budget.scope, audited))
+    {
         let cause = Cause::of(CauseKind::HistoryUnread, [day.to_string().as_str()]);
         judge.lacks(&Gap::of(what, place, cause));
     }
@@ -144,23 +155,38 @@ fn unpriced_hours(ledger: &Ledger, month: Span, forecast: &Forecast) -> Decimal 
 fn unread(
     ledger: &Ledger,
     (month, state_day): (Span, Date),
-    scope: &Scope,
+    (scope, audited): (&Scope, &Audited<'_>),
 ) -> BTreeMap<(GapSubject, String), Date> {
     let mut dates = BTreeMap::new();
     for (day, read) in ledger.days().filter(|(day, _)| month.holds(*day) || *day == state_day) {
         let gaps = read.unread().iter().filter(|gap| concerns(gap, scope));
         // Runs of several scopes may say the same.
         dates.extend(gaps.map(|gap| ((gap.what.clone(), gap.place.clone()), day)));
-        let is_unasked = day == state_day;
-        match scope {
-            Scope::Account(account) if is_unasked && !read.reads_account(account) => {
-                dates.insert((GapSubject::Account, account.clone()), day);
-            }
-            Scope::Region(region) if is_unasked && !read.reads_region(region) => {
-                dates.insert((GapSubject::Region, region.clone()), day);
-            }
-            _ => {}
+        if day != state_day {
+            continue;
         }
+        let (accounts, regions) = match scope {
+            Scope::Account(account) => (std::slice::from_ref(account), audited.regions),
+            Scope::Region(region) => (audited.accounts, std::slice::from_ref(region)),
+            Scope::Everything | Scope::Tag { .. } => (audited.accounts, audited.regions),
+        };
+        let accounts = accounts.iter().filter(|account| !read.reads_account(account));
+        let accounts = accounts.map(|account| (GapSubject::Account, account.clone()));
+        let regions = regions.iter().filter(|region| !read.reads_region(region));
+        let regions = regions.map(|region| (GapSubject::Region, region.clone()));
+        let is_own = |limit: &TagFilter| match scope {
+            Scope::Tag { key, value } => {
+                !limit.is_excluded && (key, value) == (&limit.key, &limit.value)
+            }
+            _ => false,
+        };
+        let limit = read.limit(audited.tag_filters).filter(|limit| !is_own(limit));
+        let limit = limit.map(|limit| {
+            let without = if limit.is_excluded { "with" } else { "without" };
+            (GapSubject::Tags, format!("what is {without} {}={}", limit.key, limit.value))
+        });
+        let unasked = accounts.chain(regions).chain(limit);
+        dates.extend(unasked.map(|what| (what, day)));
     }
     dates
 }
@@ -178,7 +204,7 @@ fn concerns(gap: &PastGap, scope: &Scope) -> bool {
             own.is_none_or(|own| own == account)
         }
         (GapSubject::Region, Scope::Region(region)) => region_of(&gap.place) == region,
-        _ => true,
+        (what, _) => hidden(what, gap.cause) != Hidden::Tags || matches!(scope, Scope::Tag { .. }),
     }
 }
 
@@ -293,7 +319,7 @@ mod tests {
         history: Option<&SpendHistory>,
         tonight: i64,
     ) -> (Option<String>, Vec<String>, Vec<String>) {
-        let evaluations = budgets(policy, history, night(tonight));
+        let evaluations = budgets(policy, history, &Audited::default(), night(tonight));
         assert_eq!(evaluations.len(), 1);
         let violations = evaluations[0].violations.iter();
         let missing = evaluations[0].missing_data.iter();
@@ -380,7 +406,7 @@ mod tests {
             monthly_limit: Money::new(decimal("2999.99"), Currency::Cny),
             ..both.budgets[0].clone()
         });
-        let evaluations = budgets(&both, Some(&nights), night(10));
+        let evaluations = budgets(&both, Some(&nights), &Audited::default(), night(10));
         assert!(evaluations.iter().all(|evaluation| evaluation.missing_data.is_empty()));
         // 30 × 100 yuan.
         assert_eq!([evaluations[0].violations.len(), evaluations[1].violations.len()], [0, 1]);
@@ -455,6 +481,51 @@ mod tests {
             (GapSubject::Regions, "111122223333", [1, 1, 1, 2, 2]),
         ] {
             assert_eq!(open(what, place), expected, "{place}");
+        }
+    }
+
+    #[test]
+    fn a_history_of_a_part_or_without_its_commitments_passes_for_no_whole() {
+        let nights = || history(10, steady(10, "a", "24"));
+        let missing = |nights: &SpendHistory, audited: &Audited<'_>, scope: Scope| -> usize {
+            let mut policy = policy("1000");
+            policy.budgets[0].scope = scope;
+            let [evaluation] = &budgets(&policy, Some(nights), audited, night(10))[..] else {
+                panic!("one budget");
+            };
+            evaluation.missing_data.len()
+        };
+        let of_team = || Scope::Tag { key: "team".to_owned(), value: "a".to_owned() };
+        // Runs of the lab read one account and one region.
+        let own = ["111122223333".to_owned()];
+        let two = ["111122223333".to_owned(), "444455556666".to_owned()];
+        let of = |accounts| Audited { accounts, ..Audited::default() };
+        assert_eq!(missing(&nights(), &of(&own), Scope::Everything), 0);
+        assert_eq!(missing(&nights(), &of(&two), Scope::Everything), 1);
+        assert_eq!(missing(&nights(), &of(&two), of_team()), 1);
+        assert_eq!(missing(&nights(), &of(&two), Scope::Account(own[0].clone())), 0);
+        let mut limited = nights();
+        for run in &mut limited.runs {
+            run.tag_filters = vec![TagFilter {
+                key: "team".to_owned(),
+                value: "a".to_owned(),
+                is_excluded: false,
+            }];
+        }
+        assert_eq!(missing(&limited, &of(&own), Scope::Everything), 1);
+        assert_eq!(missing(&limited, &of(&own), of_team()), 0);
+        for (what, of_everything, of_tag) in [
+            (GapSubject::CapacityReservations, 1, 1),
+            (GapSubject::Volumes, 1, 1),
+            (GapSubject::Other("brand new words".into()), 1, 1),
+            (GapSubject::Tags, 0, 1),
+        ] {
+            let mut nights = nights();
+            let last = nights.runs.last_mut().expect("ten nights");
+            let place = "us-east-1".to_owned();
+            last.unread = vec![PastGap { what, place, cause: None, reason: String::new() }];
+            assert_eq!(missing(&nights, &of(&own), Scope::Everything), of_everything);
+            assert_eq!(missing(&nights, &of(&own), of_team()), of_tag);
         }
     }
 

@@ -49,7 +49,12 @@ pub fn gate(
 ) -> GateReport {
     let gate = Gate { audit, policy, baseline };
     let mut evaluations = spending::budgets(gate);
-    evaluations.extend(forecasts::budgets(policy, history, as_of));
+    let audited = forecasts::Audited {
+        accounts: &audit.accounts,
+        regions: &audit.regions,
+        tag_filters: &audit.tag_filters,
+    };
+    evaluations.extend(forecasts::budgets(policy, history, &audited, as_of));
     evaluations.extend(spending::waste(gate));
     evaluations.extend(measured::utilization(gate));
     evaluations.extend(measured::coverage(gate));

@@ -63,7 +63,13 @@ fn judge_tag(Gate { audit, policy, baseline }: Gate<'_>, required: &RequiredTag)
         let title = format!("{} is missing the required tag {key}", called_unused(room));
         let mut words = tag_words(key, title, "tag missing", room.monthly_cost);
         words.steps = vec![format!("set the tag {key} on the reservation")];
-        judge.violated_by(&room.id, &room.name, words, past_unused(baseline, room));
+        let mut known = baseline.into_iter().flat_map(|baseline| &baseline.unused);
+        let had_value = known.any(|past| {
+            let value = past.tags.get(key).map(|value| value.trim());
+            past.id == room.id && value.is_some_and(|value| !value.is_empty())
+        });
+        let past = if had_value { BaselineState::New } else { past_unused(baseline, room) };
+        judge.violated_by(&room.id, &room.name, words, past);
     }
     let missing = judge.violations.len();
     let total = audit.workloads.len() + rooms.count();

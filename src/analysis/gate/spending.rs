@@ -45,7 +45,7 @@ fn judge_budget(Gate { audit, policy, baseline }: Gate<'_>, budget: &Budget) -> 
         let over = Money::new(spent.amount() - limit.amount(), limit.currency());
         let then = baseline.and_then(|baseline| baseline.cost_of(&budget.scope, limit.currency()));
         let before = then.map(Money::amount);
-        let past = BaselineState::over(limit.amount(), before, spent.amount(), inside.len());
+        let past = BaselineState::over(limit.amount(), before, spent.amount());
         let words = Words {
             title: format!(
                 "{} costs {spent} per month, {over} over its budget of {limit}",
@@ -160,7 +160,7 @@ fn waste_amount(gate: Gate<'_>, limit: Money, line: usize) -> RuleEvaluation {
             if waste.amount() > limit.amount() {
                 let then = baseline.and_then(|baseline| baseline.monthly_waste);
                 let past =
-                    BaselineState::over(limit.amount(), then.map(Money::amount), waste.amount(), 1);
+                    BaselineState::over(limit.amount(), then.map(Money::amount), waste.amount());
                 let words = Words {
                     title: format!("{waste} per month is wasted, more than {limit}"),
                     observed: format!("{waste} per month"),

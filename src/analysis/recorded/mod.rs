@@ -44,7 +44,10 @@ impl StoredAudit {
         let rows = rows.of(facts.days());
         let mut actions = actions::of_plan(audit, facts, hours_per_month);
         actions.extend(actions::of_unused(audit, &rows));
-        let hides = |gap: &PastGap| hidden(&gap.what, gap.cause) == Hidden::Instances;
+        // What any rule of money rests on.
+        let hides = |gap: &PastGap| {
+            !matches!(hidden(&gap.what, gap.cause), Hidden::Claims | Hidden::Figures | Hidden::Sums)
+        };
         let run = RecordedRun {
             run_id,
             as_of: audit.as_of,

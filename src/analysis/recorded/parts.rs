@@ -19,6 +19,8 @@ pub(super) struct Payer {
     pub commitment: Option<String>,
     /// The first day after it.
     pub until: Option<Date>,
+    /// Whose tags decide which budget it is of: those that not all of the workload share.
+    pub tags: BTreeMap<String, String>,
 }
 
 /// What of the hours of an instance is paid for in one way.
@@ -80,7 +82,10 @@ pub(super) fn of_day(
         let Some(load) = own.days.get(&day).filter(|load| load.instance_seconds > 0) else {
             continue;
         };
-        for paid in paid(costs.and_then(|costs| costs.get(place)), own) {
+        for mut paid in paid(costs.and_then(|costs| costs.get(place)), own) {
+            // A name is that of one instance.
+            let own_tags = member.own_tags.iter().filter(|(key, _)| key.as_str() != "Name");
+            paid.payer.tags = own_tags.map(|(key, value)| (key.clone(), value.clone())).collect();
             let sum = sum_of(&paid, load, own, gpus, currency);
             match parts.get_mut(&paid.payer) {
                 Some(known) => known.add(&sum),
@@ -101,7 +106,7 @@ pub(super) fn gpus_per_instance(workload: &Workload) -> Option<Decimal> {
 /// How the hours of an instance are paid for; of one without a cost as EC2 says.
 fn paid(cost: Option<&InstanceCost>, own: &InstanceDays) -> Vec<Paid> {
     let open = |option, share, rate: Option<Decimal>| Paid {
-        payer: Payer { option, commitment: None, until: None },
+        payer: Payer { option, commitment: None, until: None, tags: BTreeMap::new() },
         share,
         hourly: rate.map(|rate| rate * share),
     };
@@ -129,6 +134,7 @@ fn payer_of(part: &CommittedPart) -> Payer {
         option: part.option,
         commitment: Some(part.commitment.clone()),
         until: part.end.and_then(first_day_after),
+        tags: BTreeMap::new(),
     }
 }
 

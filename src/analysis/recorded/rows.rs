@@ -13,7 +13,6 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
 
 /// Hours of a day of UTC.
 const HOURS_OF_A_DAY: Decimal = Decimal::from_parts(24, 0, 0, false, 0);
@@ -48,7 +47,10 @@ impl Rows<'_> {
         let row = |(payer, sum): (Payer, Sum)| {
             let money = |amount: Option<Decimal>| Some(kept_money(amount?, currency));
             let number = |number: Option<Decimal>| number.map(kept);
+            let mut tags = workload.tags.clone();
+            tags.extend(payer.tags);
             WorkloadDay {
+                tags,
                 gpus_per_instance: number(gpus_per_instance(workload)),
                 option: payer.option,
                 commitment: payer.commitment,
@@ -69,36 +71,52 @@ impl Rows<'_> {
     }
 
     /// Volumes and addresses of what has ended, for the hours of the day in which it did not
-    /// run, from when it was first seen.
-    fn idle_storage(&self, audited: &AuditedWorkload, day: Date) -> Option<WorkloadDay> {
+    /// run, from when it was first seen: what has a price, and what has none.
+    fn idle_storage(&self, audited: &AuditedWorkload, day: Date) -> Vec<WorkloadDay> {
+        let storage = &audited.workload.idle_storage;
+        let priced = storage.monthly.filter(|monthly| !monthly.amount().is_zero());
+        let unpriced = (!storage.unpriced.is_empty()).then_some(None);
+        let amounts = priced.map(Some).into_iter().chain(unpriced);
+        amounts.filter_map(|monthly| self.idle_storage_at(audited, day, monthly)).collect()
+    }
+
+    fn idle_storage_at(
+        &self,
+        audited: &AuditedWorkload,
+        day: Date,
+        monthly: Option<Money>,
+    ) -> Option<WorkloadDay> {
         let workload = &audited.workload;
-        let monthly = workload.idle_storage.monthly?;
-        if workload.key.running || monthly.amount().is_zero() {
+        if workload.key.running {
             return None;
         }
+        let currency = monthly.map_or_else(|| currency_of(workload), Money::currency);
         let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
         let seen = workload.members.iter().map(|member| member.first_seen).min()?;
         let before = hours_between(begin, seen).clamp(Decimal::ZERO, HOURS_OF_A_DAY);
-        let parts = of_day(workload, self.facts, day, monthly.currency());
+        let parts = of_day(workload, self.facts, day, currency);
         let ran: Decimal = parts.values().map(|sum| sum.hours).sum();
         let ran = ran / Decimal::from(workload.members.len().max(1));
         let hours = (HOURS_OF_A_DAY - before - ran).max(Decimal::ZERO);
-        let amount = self.of_month(monthly, hours)?;
+        let effective = match monthly {
+            Some(monthly) => Some(self.of_month(monthly, hours)?),
+            None => None,
+        };
         (!hours.is_zero()).then(|| WorkloadDay {
             hours: kept(hours),
-            effective: Some(amount),
+            effective,
             ..self.bare(workload, day, CostKind::IdleStorage)
         })
     }
 
     /// What a commitment cost that was not used, on a day on which it was paid for.
     fn unused(&self, row: &UnusedCommitment, day: Date) -> Option<WorkloadDay> {
-        let monthly = row.monthly_cost?;
+        let monthly = row.monthly_cost;
         let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
         // It is paid for in the last of the hours of the window.
         let from_end = hours_between(begin, self.audit.window.end);
         let paid = (row.hours - (from_end - HOURS_OF_A_DAY)).min(HOURS_OF_A_DAY);
-        if paid <= Decimal::ZERO || monthly.amount().is_zero() {
+        if paid <= Decimal::ZERO || monthly.is_some_and(|monthly| monthly.amount().is_zero()) {
             return None;
         }
         let commitment = CommitmentKind::from_name(row.kind);
@@ -116,7 +134,7 @@ impl Rows<'_> {
             workload: row.id.clone(),
             job: row.id.clone(),
             name: row.name.clone(),
-            tags: BTreeMap::new(),
+            tags: row.tags.clone(),
             kind: CostKind::Unused,
             instance_type: String::new(),
             gpus_per_instance: None,
@@ -127,7 +145,10 @@ impl Rows<'_> {
             gpu_hours: None,
             list: None,
             contracted: None,
-            effective: Some(self.of_month(monthly, paid)?),
+            effective: match monthly {
+                Some(monthly) => Some(self.of_month(monthly, paid)?),
+                None => None,
+            },
             useful_gpu_hours: None,
             idle_gpu_hours: None,
             unmeasured_gpu_hours: None,
