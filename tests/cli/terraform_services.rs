@@ -564,6 +564,27 @@ fn a_parameter_that_is_known_only_after_apply_may_be_the_type() {
 }
 
 #[test]
+fn types_in_pools_that_are_known_only_after_apply_are_gaps() {
+    let world = World::new();
+    for (resource_type, unknown) in [
+        ("digitalocean_kubernetes_cluster", json!({"node_pool": [{"size": true}]})),
+        ("linode_lke_cluster", json!({"pool": [{"type": true}]})),
+        ("azurerm_virtual_machine_scale_set", json!({"sku": [{"name": true}]})),
+        ("ovh_cloud_project_instance", json!({"flavor": [{"flavor_id": true}]})),
+        ("kubernetes_job", json!({"limits": {"nvidia.com/gpu": true}})),
+    ] {
+        let provider = resource_type.split('_').next().expect("a provider");
+        let change = json!({"address": format!("{resource_type}.a"), "mode": "managed",
+            "type": resource_type, "provider_name": format!("registry.terraform.io/x/{provider}"),
+            "change": {"actions": ["create"], "before": null, "after": {},
+                "after_unknown": unknown}});
+        let plan = json!({"format_version": "1.2", "resource_changes": [change]});
+        let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
+        assert_eq!(outcome.code, 3, "{plan}: {}", outcome.stdout);
+    }
+}
+
+#[test]
 fn instances_of_a_stack_set_run_what_its_template_states() {
     let world = World::new();
     let change = |resource_type: &str, after: &serde_json::Value| {

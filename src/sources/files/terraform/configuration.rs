@@ -5,20 +5,48 @@ use super::address::Address;
 use super::document::Document;
 use super::sieve::{NOTHING, Node};
 use crate::domain::{Missing, Planned};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The configuration of a plan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Configuration<'a> {
-    root: &'a Node,
+    resources: &'a Written<'a>,
     providers: &'a Node,
     variables: &'a Node,
 }
 
+/// What is written about each resource, by [`place`].
+pub(super) type Written<'a> = BTreeMap<String, &'a Node>;
+
+/// The names of the modules that lead to a resource, and its type and name.
+fn place(modules: &[impl AsRef<str>], base: &str) -> String {
+    modules.iter().map(AsRef::as_ref).chain([base]).collect::<Vec<_>>().join("\n")
+}
+
+/// What a plan has about resources.
+pub(super) fn written(document: &Document) -> Written<'_> {
+    let mut written = Written::new();
+    let mut modules = vec![(Vec::new(), document.configuration.get("root_module"))];
+    while let Some((names, module)) = modules.pop() {
+        for resource in module.get("resources").elements() {
+            if let Some(base) = resource.get("address").text() {
+                written.entry(place(&names, base)).or_insert(resource);
+            }
+        }
+        modules.extend(
+            module
+                .get("module_calls")
+                .entries()
+                .map(|(name, call)| ([&names[..], &[name.as_str()]].concat(), call.get("module"))),
+        );
+    }
+    written
+}
+
 impl<'a> Configuration<'a> {
-    pub(super) fn of(document: &'a Document) -> Self {
+    pub(super) fn of(document: &'a Document, resources: &'a Written<'a>) -> Self {
         Self {
-            root: document.configuration.get("root_module"),
+            resources,
             providers: document.configuration.get("provider_config"),
             variables: &document.variables,
         }
@@ -26,14 +54,8 @@ impl<'a> Configuration<'a> {
 
     /// What is written about a resource; nothing where that is not known.
     fn resource(&self, address: &Address) -> &'a Node {
-        let mut module = self.root;
-        for name in &address.modules {
-            module = module.get("module_calls").get(name).get("module");
-        }
-        let resources = module.get("resources").elements().iter();
-        let mut named =
-            resources.filter(|resource| resource.get("address").text() == Some(&address.base));
-        named.next().unwrap_or(&NOTHING)
+        let place = place(&address.modules, &address.base);
+        self.resources.get(&place).copied().unwrap_or(&NOTHING)
     }
 
     /// The expressions of a resource; absent where they are not known.

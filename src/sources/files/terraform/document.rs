@@ -286,7 +286,12 @@ impl Document {
         }
         let change = element.get("change");
         let is_read = is_read(provider, resource_type);
-        let runs_nothing = RUNS_NOTHING.contains(&provider) || ONLY_NAMES.contains(&resource_type);
+        let source = element.get("provider_name").text();
+        let is_known = source.is_none_or(|source| {
+            ["hashicorp/", "builtin/"].iter().any(|from| source.contains(from))
+        });
+        let runs_nothing =
+            (is_known && RUNS_NOTHING.contains(&provider)) || ONLY_NAMES.contains(&resource_type);
         let mut open = notes.open;
         let template = change.get("after").get("template_body").text();
         let states_types = template.is_some_and(|template| template.contains("InstanceType"));

@@ -124,8 +124,8 @@ pub(super) const KEPT: &[&str] = &[
     "actions", "address", "after", "after_unknown", "ami_type", "arn", "availability_zone",
     "availability_zones", "before", "bid_price", "capacity_type", "change", "compute_capacity",
     "compute_resources", "compute_type_name", "constant_value", "core_instance_fleet",
-    "core_instance_group", "default_target_capacity_type", "deposed", "desired_capacity",
-    "desired_instances", "desired_size", "desired_vcpus", "ec2_instance_type",
+    "core_instance_group", "default_target_capacity_type", "default_version", "deposed",
+    "desired_capacity", "desired_instances", "desired_size", "desired_vcpus", "ec2_instance_type",
     "endpoint_config_name", "expressions", "id", "initial_instance_count", "instance_count",
     "instance_definition", "instance_family", "instance_market_options", "instance_platform",
     "instance_requirements", "instance_type", "instance_type_configs", "instance_types",
@@ -176,8 +176,9 @@ pub(super) const MACHINE_KEYS: [&str; 10] = [
 pub(super) const PARAMETERS: &str = "parameters";
 
 /// Ends of the resource types of machines and groups of them, before a version.
-const MACHINES: [&str; 8] = [
-    "_droplet", "_instance", "_k8s_pool", "_machine", "_node_pool", "_scale_set", "_server", "_vm",
+const MACHINES: [&str; 9] = [
+    "_capacity_reservation", "_droplet", "_instance", "_k8s_pool", "_machine", "_node_pool",
+    "_scale_set", "_server", "_vm",
 ];
 
 /// Words in the resource types of databases, caches, brokers, disks and builds, whose machines
@@ -190,9 +191,9 @@ const WITHOUT_ACCELERATORS: [&str; 30] = [
 ];
 
 /// Attributes that are a number of accelerators, with what a container requests them by.
-pub(super) const COUNTS: [&str; 7] = [
-    "accelerator_count", "amd.com/gpu", "aws.amazon.com/neuron", "gpu.intel.com/i915", "gpu_count",
-    "google.com/tpu", "nvidia.com/gpu",
+pub(super) const COUNTS: [&str; 8] = [
+    "accelerator_count", "accelerator_total_memory_mib", "amd.com/gpu", "aws.amazon.com/neuron",
+    "gpu.intel.com/i915", "gpu_count", "google.com/tpu", "nvidia.com/gpu",
 ];
 
 /// What a job of Nomad requests devices by; one where it states no number.
@@ -241,6 +242,7 @@ pub(super) fn may_name_accelerator(resource_type: &str, attribute: &str) -> bool
     match attribute {
         // Elsewhere it is the address of a group.
         "instance_group" => name.starts_with("aws"),
+        "sku.name" => MACHINES.iter().any(|end| name.ends_with(end)),
         PARAMETERS => name.contains("cloudformation_stack"),
         _ if MACHINE_KEYS.contains(&attribute) => MACHINES.iter().any(|end| name.ends_with(end)),
         _ => true,

@@ -10,13 +10,13 @@ mod sieve;
 mod templates;
 mod view;
 
-use self::configuration::Configuration;
+use self::configuration::{Configuration, written};
 use self::document::{Change, Document, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE, RUNNING};
 use self::instances::instances;
 use self::kinds::{Bill, ENDPOINT_CONFIGURATION as CONFIGURATION, KINDS};
 use self::parts::Part;
 use self::sieve::Node;
-use self::templates::{Side, Templates, instance_type};
+use self::templates::{Index, Side, Templates, launched};
 use self::view::View;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedInstances,
@@ -104,11 +104,13 @@ fn other_file(start: &[u8]) -> Option<&'static str> {
 }
 
 fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
-    let configuration = Configuration::of(document);
+    let written = written(document);
+    let configuration = Configuration::of(document, &written);
+    let index = Index::of(&document.changes);
     let used = [RefCell::default(), RefCell::default()];
     let [today, then] = [Side::Before, Side::After].map(|side| {
         let used = &used[usize::from(side == Side::After)];
-        Templates { changes: &document.changes, configuration, side, used }
+        Templates { index: &index, configuration, side, used }
     });
     let mut resources: Vec<PlannedResource> = Vec::new();
     for change in &document.changes {
@@ -125,7 +127,9 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
             .filter(|(_, before, after)| is_running || before.is_some() || after.is_some())
             .collect();
         let is_only = parts.len() == 1;
-        for (part, before, mut after) in parts {
+        let actions = change.change.get("actions").elements();
+        let is_forgotten = actions.iter().any(|action| action.text() == Some("forget"));
+        for (part, mut before, mut after) in parts {
             let mut action = action;
             if action == PlanAction::Forget {
                 after = before.clone();
@@ -135,8 +139,23 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
                 action = PlanAction::Update;
             }
             let suffix = if is_only { String::new() } else { part.suffix() };
+            let address = format!("{}{suffix}", change.address);
+            // What a replacement forgets goes on beside it.
+            if action == PlanAction::Replace && is_forgotten {
+                action = PlanAction::Create;
+                let kept = before.take();
+                resources.push(PlannedResource {
+                    address: format!("{address} (forgotten)"),
+                    resource_type: change.resource_type.clone(),
+                    native: native(change).filter(|_| is_running),
+                    type_reference: None,
+                    action: PlanAction::Forget,
+                    before: kept.clone(),
+                    after: kept,
+                });
+            }
             resources.push(PlannedResource {
-                address: format!("{}{suffix}", change.address),
+                address,
                 resource_type: change.resource_type.clone(),
                 native: native(change).filter(|_| is_running),
                 type_reference: type_reference(change, &configuration),
@@ -231,7 +250,9 @@ fn action(change: &Node) -> Option<PlanAction> {
     let actions = change.get("actions").elements();
     let has = |name: &str| actions.iter().any(|action| action.text() == Some(name));
     match () {
-        () if has("create") && has("delete") => Some(PlanAction::Replace),
+        () if has("create") && ["delete", "forget"].into_iter().any(has) => {
+            Some(PlanAction::Replace)
+        }
         () if has("create") => Some(PlanAction::Create),
         () if has("delete") => Some(PlanAction::Delete),
         () if has("update") => Some(PlanAction::Update),
@@ -328,11 +349,13 @@ fn unused_templates(
         templates.filter(|change| !used.iter().any(|used| used.contains_key(&change.address)));
     unused
         .filter_map(|change| {
-            let [before, after] =
-                sides.map(|templates| instance_type(&templates.view(change)?).transpose());
-            after
-                .filter(|name| Some(name) != before.as_ref())
-                .map(|name| (change.address.clone(), name))
+            let [before, after] = sides.map(|templates| {
+                let launched = launched(&templates.view(change)?);
+                let name = launched.instance_type.transpose()?;
+                Some((name, launched.market, launched.tenancy, launched.tags))
+            });
+            let (name, ..) = after.as_ref().filter(|after| before.as_ref() != Some(after))?;
+            Some((change.address.clone(), name.clone()))
         })
         .collect()
 }

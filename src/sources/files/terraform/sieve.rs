@@ -185,7 +185,7 @@ impl<'a> Sieve<'a> {
                 (None, "expressions") => Some(Place::Expressions),
                 (Some(Place::Expressions), "constant_value" | "references") => None,
                 (place, "name") if ["sku", "selections"].contains(&self.key) => place,
-                _ if WITHOUT_TYPES.contains(&key) => None,
+                _ if WITHOUT_TYPES.contains(&key) && self.key != PARAMETERS => None,
                 (place, _) => place,
             },
         }
@@ -214,7 +214,14 @@ impl<'a> Sieve<'a> {
     /// Whether it is the type of a card: any value of it is accelerated.
     fn is_card(self) -> bool {
         match self.key {
-            "accelerator_type" | "accelerator_types" | "gpu_type" | "gpu_type_ids" => true,
+            "accelerator_manufacturers"
+            | "accelerator_names"
+            | "accelerator_type"
+            | "accelerator_types"
+            | "gpu_kind"
+            | "gpu_type"
+            | "gpu_type_ids"
+            | "vgpu_profile" => true,
             "type" => self.parent.contains("accelerator"),
             "include_names" | "manufacturers" | "sku" => self.parent == "gpu",
             // Of the accelerators of a fleet of Deadline Cloud.
@@ -237,7 +244,9 @@ impl<'a> Sieve<'a> {
     /// Notes an attribute that names a type and is known only after apply.
     fn note_open(self) {
         let is_parameter = [self.key, self.parent].contains(&PARAMETERS);
-        if self.place != Some(Place::AfterUnknown) || !(is_parameter || self.names_type()) {
+        let is_count = COUNTS.contains(&self.key);
+        let may_be_type = is_parameter || is_count || self.names_type();
+        if self.place != Some(Place::AfterUnknown) || !may_be_type {
             return;
         }
         let mut notes = self.room.notes.borrow_mut();
@@ -247,7 +256,13 @@ impl<'a> Sieve<'a> {
         }
         if self.parent == "after_unknown" {
             notes.open.insert(self.key.to_owned());
-        } else if self.is_card() || TYPE_KEYS.contains(&self.key) {
+        } else if is_count
+            || self.is_card()
+            || TYPE_KEYS.contains(&self.key)
+            || self.parent == "sku"
+            || (MACHINE_KEYS.contains(&self.key)
+                && ["flavor", "launch_details", "pool"].iter().any(|of| self.parent.contains(of)))
+        {
             notes.open.insert(format!("{}.{}", self.parent, self.key));
         }
     }

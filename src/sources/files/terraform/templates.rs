@@ -9,7 +9,7 @@ use super::view::View;
 use crate::catalog::{has_form_of_type, is_accelerated};
 use crate::domain::{Missing, Planned, PlannedCount, Tenancy};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which end of a plan is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +21,38 @@ pub(super) enum Side {
 /// Everything that a resource may launch from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Templates<'a> {
-    pub(super) changes: &'a [Change],
+    pub(super) index: &'a Index<'a>,
     pub(super) configuration: Configuration<'a>,
     pub(super) side: Side,
     /// Addresses of what something launches from, each with how often on this side.
     pub(super) used: &'a RefCell<BTreeMap<String, u64>>,
+}
+
+/// The changes of a plan by what refers to them.
+#[derive(Debug, Default)]
+pub(super) struct Index<'a> {
+    /// By name and by ID, on either side: a name that stays is known today too.
+    named: BTreeMap<&'a str, Vec<(&'static str, &'a Change)>>,
+    /// By type and name.
+    placed: BTreeMap<&'a str, Vec<&'a Change>>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn of(changes: &'a [Change]) -> Self {
+        let mut index = Self::default();
+        for change in changes {
+            index.placed.entry(&change.parts.base).or_default().push(change);
+            for attribute in ["name", "id"] {
+                let sides = ["before", "after"].map(|side| change.change.get(side));
+                let values: BTreeSet<&str> =
+                    sides.into_iter().filter_map(|side| side.get(attribute).text()).collect();
+                for value in values {
+                    index.named.entry(value).or_default().push((attribute, change));
+                }
+            }
+        }
+        index
+    }
 }
 
 /// What a template or a resource says about each instance.
@@ -187,15 +214,10 @@ impl<'a> Templates<'a> {
 
     /// A template with an attribute that is known.
     fn known(&self, resource_type: &str, attribute: &str, wanted: &str) -> Option<View<'a>> {
-        let of_type = self.changes.iter().filter(|change| change.resource_type == resource_type);
-        of_type
-            .filter(|change| {
-                // A name that stays is known today too.
-                ["before", "after"]
-                    .iter()
-                    .any(|side| change.change.get(side).get(attribute).text() == Some(wanted))
-            })
-            .find_map(|change| self.template_view(change))
+        let named = self.index.named.get(wanted).into_iter().flatten();
+        let of_type = named
+            .filter(|(name, change)| *name == attribute && change.resource_type == resource_type);
+        of_type.copied().find_map(|(_, change)| self.template_view(change))
     }
 
     /// The template that an expression refers to; with count or for_each the one
@@ -211,12 +233,9 @@ impl<'a> Templates<'a> {
             if !base.starts_with(&format!("{resource_type}.")) {
                 continue;
             }
-            let changes: Vec<&Change> = self
-                .changes
-                .iter()
-                .filter(|change| {
-                    change.parts.base == base && change.parts.module_path == owner.parts.module_path
-                })
+            let placed = self.index.placed.get(base.as_str()).into_iter().flatten().copied();
+            let changes: Vec<&Change> = placed
+                .filter(|change| change.parts.module_path == owner.parts.module_path)
                 .collect();
             let of_index = |wanted: &Option<String>| {
                 changes.iter().find(|change: &&&'a Change| change.parts.index == *wanted).copied()
@@ -234,19 +253,28 @@ impl<'a> Templates<'a> {
     }
 }
 
-/// A plan shows the latest version of a template only.
+/// A plan shows the latest version of a template only. Without a version, its default launches.
 fn check_version(block: &View<'_>, template: &View<'_>) -> Planned<()> {
-    let Ok(Some(version)) = block.get("version") else { return Ok(()) };
-    let (Some(wanted), Some(latest)) =
-        (version.whole(), template.values.get("latest_version").whole())
-    else {
-        return Ok(());
+    let of_template = |key: &str| template.values.get(key);
+    let Ok(version) = block.get("version") else { return Ok(()) };
+    let wanted = match version {
+        Some(version) if version.text() == Some("$Latest") => return Ok(()),
+        Some(version) => version.whole(),
+        None => None,
     };
-    if wanted == latest {
-        return Ok(());
-    }
+    let is_default = wanted.is_none();
+    let Some(wanted) = wanted.or(of_template("default_version").whole()) else { return Ok(()) };
+    let shown = match of_template("latest_version").whole() {
+        Some(latest) if latest == wanted => return Ok(()),
+        Some(latest) => format!("version {latest}"),
+        // The first version is the one that the plan makes.
+        None if wanted == 1 && of_template("id").text().is_none() && !is_default => return Ok(()),
+        None if template.is_unknown("latest_version") => "one that it makes".to_owned(),
+        None => return Ok(()),
+    };
+    let default = if is_default { ", the default" } else { "" };
     Err(Missing::Elsewhere(format!(
-        "it launches version {wanted} of a template, but the plan shows version {latest}"
+        "it launches version {wanted}{default} of a template, but the plan shows {shown}"
     )))
 }
 

@@ -223,6 +223,60 @@ fn a_group_changes_with_the_template_that_it_launches_from() {
     assert!(reason.contains("version 2") && reason.contains("version 3"), "{reason}");
 }
 
+/// The group keeps the first version, or the default one, which the update leaves as it is.
+#[test]
+fn a_version_that_the_plan_does_not_show_is_a_gap() {
+    for (version, default, update, is_known) in [
+        (Some("1"), 1, false, false),
+        (None, 1, false, false),
+        (Some("$Default"), 1, false, false),
+        (Some("$Latest"), 1, false, true),
+        // The default moves along.
+        (Some("$Default"), 1, true, true),
+    ] {
+        let template = |name: &str, latest: Value, default: Value| {
+            json!({"name": "t", "id": "lt-1", "instance_type": name, "latest_version": latest,
+                "default_version": default})
+        };
+        let default_after = if update { Value::Null } else { json!(default) };
+        let group = json!({"desired_capacity": 2, "availability_zones": ["us-east-1a"],
+            "launch_template": [{"id": "lt-1", "version": version}]});
+        let changes = [
+            json!({"address": "aws_launch_template.t", "mode": "managed",
+                "type": "aws_launch_template", "provider_name": "aws",
+                "change": {"actions": ["update"],
+                    "before": template("p4d.24xlarge", json!(1), json!(1)),
+                    "after": template("g5.xlarge", Value::Null, default_after),
+                    "after_unknown": {"latest_version": true, "default_version": update}}}),
+            json!({"address": "aws_autoscaling_group.g", "mode": "managed",
+                "type": "aws_autoscaling_group", "provider_name": "aws",
+                "change": {"actions": ["no-op"], "before": group, "after": group,
+                    "after_unknown": {}}}),
+        ];
+        let plan = read(&document(&changes, &json!({})), None);
+        let after = one(&plan, "aws_autoscaling_group.g");
+        assert_eq!(after.more_types.is_none(), is_known, "{version:?}: {after:?}");
+    }
+}
+
+/// `destroy = false`: the old machine goes on beside the new one.
+#[test]
+fn what_a_replacement_forgets_goes_on() {
+    for actions in [["create", "forget"], ["forget", "create"]] {
+        let of = |name: &str| json!({"instance_type": name, "availability_zone": "us-east-1a"});
+        let change = json!({"address": "aws_instance.a", "mode": "managed", "type": "aws_instance",
+            "provider_name": "aws", "change": {"actions": actions, "before": of("p5.48xlarge"),
+                "after": of("g5.xlarge"), "after_unknown": {}}});
+        let plan = read(&document(&[change], &json!({})), None);
+        let after: Vec<String> = (plan.instances.iter())
+            .flat_map(|resource| resource.after.iter().flat_map(|after| after.types.clone()))
+            .collect();
+        assert_eq!(after, ["g5.xlarge", "p5.48xlarge"]);
+        let before = plan.instances.iter().filter(|resource| resource.before.is_some());
+        assert_eq!(before.count(), 1);
+    }
+}
+
 #[test]
 fn fleets_divide_their_capacity() {
     let changes = [

@@ -82,7 +82,7 @@ impl<'a> View<'a> {
         Some(!expressions.get(key).is_empty())
     }
 
-    fn is_unknown(&self, key: &str) -> bool {
+    pub(super) fn is_unknown(&self, key: &str) -> bool {
         [self.unknown, self.unknown.get(key)].contains(&&Node::Bool(true))
     }
 
