@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("page.css");
 /// What a page without a script may do: its own style, by its SHA-256, and nothing else.
 const STYLE_ONLY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-Eu3mocioUmzkwN0tyyvXooBLel4rwk3dlWeNhBDixJw='; ",
+    "style-src 'sha256-n2yRgHeyNh7oY+VJOdcm7Y8KSifaCK/ZGtVwivEua68='; ",
     "base-uri 'none'; form-action 'none'"
 );
 
