@@ -165,7 +165,7 @@ pub use usage::{
     GpuDay, GpuUsage, InstanceUsage, Maxima, NEARLY_FULL_VRAM_PERCENT, NetworkUse, PowerSummary,
     RESTING_SM_PERCENT, SmSummary, VramSummary,
 };
-pub use use_signs::{IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, UseSign};
+pub use use_signs::{IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, Unmeasured, UseSign};
 pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,
 };

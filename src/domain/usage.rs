@@ -146,6 +146,8 @@ pub struct GpuUsage {
     pub temperature_max_c: Option<f64>,
     /// Most encoder sessions at once; absent when they were not measured.
     pub encoder_sessions_max: Option<f64>,
+    /// Samples of them; absent likewise.
+    pub encoder_samples: Option<Samples>,
     /// Its utilization by day, ascending; a day without an average is left out.
     pub days: Vec<GpuDay>,
 }

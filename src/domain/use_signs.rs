@@ -1,7 +1,7 @@
 //! Signs beside the GPU that an instance is in use. They find nothing: where the GPUs are
 //! idle, they forbid a stop or weaken it.
 
-use super::{InstanceUsage, Policy, Samples};
+use super::{GpuUsage, InstanceUsage, Policy, Samples};
 
 /// CPU utilization below which a CPU is idle in every period, percent (AWS Compute Optimizer).
 pub const IDLE_CPU_PERCENT: f64 = 5.0;
@@ -17,14 +17,38 @@ pub enum UseSign {
     Cpu(f64),
     /// Megabytes a day, both directions.
     Network(f64),
-    /// CPU was measured in so small a share of the running time, 0–1.
-    CpuUnmeasured(f64),
-    /// CPU was, but not its maxima: between two averages it may have worked.
-    CpuMaximumUnmeasured(f64),
-    /// Traffic in both directions was, 0–1.
-    NetworkUnmeasured(f64),
-    /// Power of a GPU was, where that of a GPU is reported at all: it may contradict the idleness.
-    PowerUnmeasured(f64),
+    /// What was measured in so small a share of the running time, 0–1.
+    Unmeasured(Unmeasured, f64),
+}
+
+/// What may show work in the time in which it was not measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unmeasured {
+    Gpu,
+    Cpu,
+    /// CPU was measured, but not its maxima: between two averages it may have worked.
+    CpuMaximum,
+    /// Traffic in both directions.
+    Network,
+    /// Encoder sessions, activity and power of a GPU, where those of a GPU are reported at all.
+    Encoder,
+    Sm,
+    Power,
+}
+
+impl Unmeasured {
+    /// What it is called, and what to do about it.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Gpu => ("GPU utilization", "check what runs there"),
+            Self::Cpu => ("CPU", "check what runs there"),
+            Self::CpuMaximum => ("maximum CPU", "check what runs there"),
+            Self::Network => ("network traffic", "check what uses it"),
+            Self::Encoder => ("the encoder of a GPU", "check what encodes"),
+            Self::Sm => ("SM activity of a GPU", "check what runs there"),
+            Self::Power => ("power of a GPU", "compare it with its idle draw"),
+        }
+    }
 }
 
 impl InstanceUsage {
@@ -48,17 +72,25 @@ impl InstanceUsage {
             let has_hole = samples.is_some_and(|samples| samples.outage.forbids(policy));
             (coverage < policy.measured_coverage || has_hole).then_some(coverage)
         };
-        let power = || self.gpus.iter().map(|gpu| gpu.power.map(|power| power.samples));
-        let reports_power = power().any(|samples| samples.is_some());
-        let power_coverage = power().filter_map(unmeasured).reduce(f64::min);
+        let of_gpus = |samples: fn(&GpuUsage) -> Option<Samples>| {
+            let own = || self.gpus.iter().map(samples);
+            let coverage = own().filter_map(unmeasured).reduce(f64::min);
+            coverage.filter(|_| own().any(|samples| samples.is_some()))
+        };
+        let cpu = unmeasured(self.cpu_samples);
         let missing = [
-            unmeasured(self.cpu_samples)
-                .map(UseSign::CpuUnmeasured)
-                .or_else(|| unmeasured(self.cpu_max_samples).map(UseSign::CpuMaximumUnmeasured)),
-            unmeasured(self.network.map(|network| network.samples)).map(UseSign::NetworkUnmeasured),
-            power_coverage.filter(|_| reports_power).map(UseSign::PowerUnmeasured),
+            (Unmeasured::Gpu, of_gpus(|gpu| Some(gpu.samples))),
+            (Unmeasured::Cpu, cpu),
+            (Unmeasured::CpuMaximum, unmeasured(self.cpu_max_samples).filter(|_| cpu.is_none())),
+            (Unmeasured::Network, unmeasured(self.network.map(|network| network.samples))),
+            (Unmeasured::Encoder, of_gpus(|gpu| gpu.encoder_samples)),
+            (Unmeasured::Sm, of_gpus(|gpu| gpu.sm.map(|sm| sm.samples))),
+            (Unmeasured::Power, of_gpus(|gpu| gpu.power.map(|power| power.samples))),
         ];
-        missing.into_iter().flatten().chain(self.measured_signs()).collect()
+        let missing = missing
+            .into_iter()
+            .filter_map(|(what, coverage)| Some(UseSign::Unmeasured(what, coverage?)));
+        missing.chain(self.measured_signs()).collect()
     }
 
     /// Those of them that were seen.

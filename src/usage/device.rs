@@ -66,6 +66,13 @@ struct Peaks {
     last: i64,
 }
 
+/// Encoder sessions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Sessions {
+    counted: Counted,
+    most: f64,
+}
+
 /// Memory in use.
 #[derive(Debug, Clone, PartialEq)]
 struct Memory {
@@ -88,7 +95,7 @@ pub(super) struct DeviceUsage {
     power: Option<Power>,
     sm: Option<SmActivity>,
     temperature_max_c: Option<f64>,
-    encoder_sessions_max: Option<f64>,
+    encoder: Option<Sessions>,
     /// Its averages by hour; absent of days that were read by their figures.
     hours: Option<HourSums>,
 }
@@ -387,7 +394,8 @@ impl DeviceUsage {
                 self.temperature_max_c = extreme(points, f32::max);
             }
             Metric::GpuEncoderSessions if statistic == maximum => {
-                self.encoder_sessions_max = extreme(points, f32::max);
+                let counted = Counted::of(points);
+                self.encoder = extreme(points, f32::max).map(|most| Sessions { counted, most });
             }
             _ => {}
         }
@@ -407,7 +415,7 @@ impl DeviceUsage {
             Metric::GpuPowerDraw => self.power = None,
             Metric::GpuSmActivity => self.sm = None,
             Metric::GpuTemperature => self.temperature_max_c = None,
-            Metric::GpuEncoderSessions => self.encoder_sessions_max = None,
+            Metric::GpuEncoderSessions => self.encoder = None,
             _ => {}
         }
     }
@@ -428,9 +436,9 @@ impl DeviceUsage {
             (Metric::GpuPowerDraw, Statistic::Average) => self.power.as_ref().map(Power::kept),
             (Metric::GpuSmActivity, Statistic::Average) => self.sm.as_ref().map(SmActivity::kept),
             (Metric::GpuTemperature, Statistic::Maximum) => Some(largest(self.temperature_max_c)),
-            (Metric::GpuEncoderSessions, Statistic::Maximum) => {
-                Some(largest(self.encoder_sessions_max))
-            }
+            (Metric::GpuEncoderSessions, Statistic::Maximum) => self
+                .encoder
+                .map(|encoder| StoredFigures { max: Some(encoder.most), ..encoder.counted.kept() }),
             _ => None,
         };
         figures.unwrap_or_default()
@@ -472,7 +480,8 @@ impl DeviceUsage {
                 self.temperature_max_c = Some(kept.max?);
             }
             (Metric::GpuEncoderSessions, Statistic::Maximum) => {
-                self.encoder_sessions_max = Some(kept.max?);
+                let counted = kept.counted().unwrap_or(Counted::NONE);
+                self.encoder = Some(Sessions { counted, most: kept.max? });
             }
             _ => {}
         }
@@ -491,7 +500,10 @@ impl DeviceUsage {
         join(&mut self.power, other.power.as_ref(), Power::merge);
         join(&mut self.sm, other.sm.as_ref(), SmActivity::merge);
         join(&mut self.temperature_max_c, other.temperature_max_c.as_ref(), larger);
-        join(&mut self.encoder_sessions_max, other.encoder_sessions_max.as_ref(), larger);
+        join(&mut self.encoder, other.encoder.as_ref(), |mine: &mut Sessions, theirs| {
+            mine.counted.merge(theirs.counted);
+            mine.most = mine.most.max(theirs.most);
+        });
     }
 
     /// What its averages vary by; absent without any.
@@ -525,6 +537,7 @@ impl DeviceUsage {
         let of_memory_averages = cadence(Metric::GpuMemoryUsed, Statistic::Average);
         let of_power = cadence(Metric::GpuPowerDraw, Statistic::Average);
         let of_sm = cadence(Metric::GpuSmActivity, Statistic::Average);
+        let of_sessions = cadence(Metric::GpuEncoderSessions, Statistic::Maximum);
         let (power, sm) = (self.power.as_ref(), self.sm.as_ref());
         GpuUsage {
             instance: instance.clone(),
@@ -551,7 +564,10 @@ impl DeviceUsage {
             power: power.and_then(|power| power.figures(running_seconds, of_power)),
             sm: sm.and_then(|sm| sm.figures(running_seconds, of_sm)),
             temperature_max_c: self.temperature_max_c,
-            encoder_sessions_max: self.encoder_sessions_max,
+            encoder_sessions_max: self.encoder.map(|encoder| encoder.most),
+            encoder_samples: self
+                .encoder
+                .map(|encoder| encoder.counted.over(running_seconds, of_sessions)),
             days: averages
                 .map(|sampled| sampled.daily.iter().filter_map(Daily::figures).collect())
                 .unwrap_or_default(),

@@ -549,7 +549,9 @@ fn a_box_in_a_capacity_reservation_by_hand() {
     // A CPU and a network that are idle too.
     estate["metrics"][0]["values"] = json!([[3.0, 4_032]]);
     let traffic = ["network_in", "network_out"].map(|name| series("i-one", None, name, "sum", 1e3));
-    estate["metrics"].as_array_mut().expect("a list").extend(traffic);
+    let mut maxima = estate["metrics"][0].clone();
+    maxima["statistic"] = json!("maximum");
+    estate["metrics"].as_array_mut().expect("a list").extend(traffic.into_iter().chain([maxima]));
     estate["instances"][0]["capacity_reservation_id"] = json!("cr-1");
     estate["commitments"] = json!([{
         "kind": "capacity-reservation", "id": "cr-1", "region": "us-east-1",
@@ -561,7 +563,7 @@ fn a_box_in_a_capacity_reservation_by_hand() {
         &[
             "stop, $734.38 saved per month, risk low, $0.00 left",
             "stop: no GPU activity;",
-            "lower the capacity reservation cr-1 from 1 to 0 in the same step",
+            "lower the capacity reservation cr-1 by 1 of 1 in the same step",
             "caveat: the cost continues as unused capacity unless the capacity reservation is \
              lowered in the same step",
             "saved $734.38, of which $734.38 is certain",

@@ -344,3 +344,36 @@ fn sm_activity_contradicts_a_counter_that_stands_still() {
         assert_eq!(is_said, actions == 0, "{activity}: {reason}");
     }
 }
+
+/// Sessions or activity that are missing in a part of the time may be work, and so may the
+/// utilization of the GPU itself: 884.76 are saved, at medium, and none of it is waste.
+#[test]
+fn what_was_measured_in_a_part_of_the_time_makes_no_stop_certain() {
+    // 3,024 of 4,032 periods.
+    let seen = |period: u32| (period % 4 > 0).then_some(0.0);
+    let quiet = || idle("i-1").cpu(flat(2.0));
+    let sessions = Metric::GpuEncoderSessions;
+    let with = |metric, statistic, level: fn(u32) -> Option<f64>| {
+        at(Risk::Medium, vec![quiet().series(metric, statistic, Some(0), level)])
+    };
+    let blind = Machine::new("i-1", "g5.2xlarge").gpu(0, seen).vram(0, 460.0, A10G_MIB);
+    for (audit, words) in [
+        (with(sessions, Statistic::Maximum, seen), "the encoder of a GPU was measured in 75%"),
+        (
+            with(Metric::GpuSmActivity, Statistic::Average, seen),
+            "SM activity of a GPU was measured in 75%",
+        ),
+        (at(Risk::Medium, vec![blind.cpu(flat(2.0))]), "GPU utilization was measured in 75%"),
+    ] {
+        let action = only(&audit);
+        assert!(action.caveats()[0].starts_with(words), "{words}: {:?}", action.caveats());
+        assert_eq!(action.monthly_savings().amount(), decimal("884.76"), "{words}");
+        assert_eq!((action.risk(), waste(&audit).as_str()), (Risk::Medium, "0"), "{words}");
+    }
+    for (metric, statistic) in
+        [(sessions, Statistic::Maximum), (Metric::GpuSmActivity, Statistic::Average)]
+    {
+        let audit = with(metric, statistic, |_| Some(0.0));
+        assert_eq!(waste(&audit), "884.76", "{metric}");
+    }
+}

@@ -187,10 +187,16 @@ impl Offers {
                     shares.map(|share| self.running[share.workload].name.as_str()).collect();
                 (!names.is_empty()).then(|| format!("{}: {what}", few(&names)))
             };
-            let caveat = about(&|place| self.running[place].ends, UNTIL_WHEN);
+            let oversized = |words: &'static str| {
+                let is_said =
+                    |place: usize| self.oversized(place, &plan.actions[place]) == Some(words);
+                about(&is_said, words)
+            };
+            let ends = about(&|place| self.running[place].ends, UNTIL_WHEN);
             let step = about(&|place| moves[place], AFTER_A_MONTH);
+            let caveats = [oversized(NOTHING_SMALLER), oversized(STAYS_OVERSIZED), ends];
             (purchase.caveats, purchase.steps) =
-                (caveat.into_iter().collect(), step.into_iter().collect());
+                (caveats.into_iter().flatten().collect(), step.into_iter().collect());
         }
     }
 

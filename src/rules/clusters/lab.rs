@@ -132,6 +132,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
         power: None,
         temperature_max_c: None,
         encoder_sessions_max: None,
+        encoder_samples: None,
         sm: None,
         days: Vec::new(),
     };

@@ -6,7 +6,7 @@ use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused
 use crate::domain::{
     Action, ActionKind, CapacityReservation, Classification, Component, Confidence, Group,
     IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Member, Money, Provider, Risk,
-    UsageState, UseSign, WorkloadKind, decimals_apart, floored,
+    Unmeasured, UsageState, UseSign, WorkloadKind, decimals_apart, floored,
 };
 use crate::savings::scaling::end_caveat;
 use rust_decimal::Decimal;
@@ -239,8 +239,7 @@ impl Ended<'_> {
         }
         for (id, (total, less)) in &self.reservations {
             detail.push_str(&format!(
-                "; lower the capacity reservation {id} from {total} to {} in the same step",
-                total.saturating_sub(*less)
+                "; lower the capacity reservation {id} by {less} of {total} in the same step"
             ));
         }
         detail
@@ -299,16 +298,14 @@ impl Ended<'_> {
 /// What CPU, network and power say of members whose GPUs are idle, with the figure of the busiest.
 fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
     let (mut cpu, mut network) = (Said::default(), Said::default());
-    let (mut no_cpu, mut no_cpu_maximum) = (Said::default(), Said::default());
-    let (mut no_network, mut no_power) = (Said::default(), Said::default());
+    let mut unmeasured: BTreeMap<Unmeasured, Said<'_>> = BTreeMap::new();
     for (member, sign) in signs {
         match sign {
             UseSign::Cpu(percent) => cpu.add(member, *percent),
             UseSign::Network(megabytes) => network.add(member, *megabytes),
-            UseSign::CpuUnmeasured(coverage) => no_cpu.add(member, 1.0 - coverage),
-            UseSign::CpuMaximumUnmeasured(coverage) => no_cpu_maximum.add(member, 1.0 - coverage),
-            UseSign::NetworkUnmeasured(coverage) => no_network.add(member, 1.0 - coverage),
-            UseSign::PowerUnmeasured(coverage) => no_power.add(member, 1.0 - coverage),
+            UseSign::Unmeasured(what, coverage) => {
+                unmeasured.entry(*what).or_default().add(member, 1.0 - coverage);
+            }
         }
     }
     let cpu = cpu.figure.map(|percent| {
@@ -327,12 +324,8 @@ fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
             NamedMembers(&network.members)
         )
     });
-    let no_cpu = no_cpu.unmeasured("CPU", "check what runs there");
-    let no_cpu_maximum = no_cpu_maximum.unmeasured("maximum CPU", "check what runs there");
-    let no_network = no_network.unmeasured("network traffic", "check what uses it");
-    let no_power = no_power.unmeasured("power of a GPU", "compare it with its idle draw");
-    let missing = [no_cpu, no_cpu_maximum, no_network, no_power];
-    missing.into_iter().chain([cpu, network]).flatten().collect()
+    let missing = unmeasured.into_iter().map(|(what, said)| said.unmeasured(what.words()));
+    missing.chain([cpu, network]).flatten().collect()
 }
 
 /// Members of which one sign holds, and its largest figure.
@@ -349,7 +342,7 @@ impl<'a> Said<'a> {
     }
 
     /// Where the figure is the share of the running time in which something was not measured.
-    fn unmeasured(&self, what: &str, step: &str) -> Option<String> {
+    fn unmeasured(&self, (what, step): (&str, &str)) -> Option<String> {
         let (missing, names) = (self.figure?, NamedMembers(&self.members));
         Some(if missing >= 1.0 {
             format!("{what} was not measured on {names}: {step}")

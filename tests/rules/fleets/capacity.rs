@@ -33,7 +33,7 @@ fn an_idle_box_and_its_reservation_end_in_one_step() {
     assert_totals(&audit, ["734.38", "0", "734.38", "0"]);
     assert_eq!(kinds(&audit), [ActionKind::Stop]);
     let detail = only_stop(&audit).detail();
-    assert!(detail.contains("lower the capacity reservation cr-1 from 1 to 0"), "{detail}");
+    assert!(detail.contains("lower the capacity reservation cr-1 by 1 of 1"), "{detail}");
     assert_eq!(dollars(only(&audit, "idle-gpu")), Some(decimal("734.38")));
     assert!(of(&audit, ROOM).is_empty());
     assert!(audit.unused.is_empty(), "{:?}", audit.unused);
@@ -219,7 +219,7 @@ fn a_move_out_of_a_reservation_lowers_it_in_the_same_action() {
         instance_type: "g5.2xlarge".to_owned(),
         ..reservation
     };
-    let words = "lower the capacity reservation cr-1 from 1 to 0";
+    let words = "lower the capacity reservation cr-1 by 1 of 1";
     let says = |audit: &Audit| -> Vec<bool> {
         let actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
         actions
