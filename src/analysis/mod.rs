@@ -242,13 +242,16 @@ fn judge(
     // Advice is about list prices, and the plan about what the fleet costs.
     let paid = owned.paid_hours();
     let mut billed: Vec<Option<Grouped>> = groups.iter().map(|group| group.paid(&paid)).collect();
-    let costs: Vec<(Option<Money>, Decimal)> = groups
+    let costs: Vec<(Option<Money>, Vec<Decimal>)> = groups
         .iter()
         .zip(&billed)
         .map(|(group, billed)| {
             let workload = &billed.as_ref().unwrap_or(group).workload;
-            let committed = workload.committed_cost();
-            (workload.monthly_cost(), committed.map_or(Decimal::ZERO, |cost| cost.monthly.amount()))
+            let members = workload.cost.iter().flat_map(|cost| &cost.instances);
+            let open = members.map(|member| {
+                member.committed.as_ref().map_or(Decimal::ONE, |paid| paid.uncovered_share)
+            });
+            (workload.monthly_cost(), open.collect())
         })
         .collect();
     gaps.extend(estate.gaps.iter().cloned());

@@ -41,7 +41,7 @@ impl Alternatives {
     pub fn of(
         group: &Workload,
         working: Option<&Part>,
-        (cost, committed): (Option<Money>, Decimal),
+        (cost, open_shares): (Option<Money>, &[Decimal]),
         proposals: &Proposals,
         facts: &Facts<'_>,
     ) -> Self {
@@ -52,10 +52,6 @@ impl Alternatives {
             // Without a price there is nothing to plan, and this is not read.
             cost: cost.or(list).unwrap_or(nothing),
             list: list.unwrap_or(nothing),
-            open_share: cost.zip(list).map_or(Decimal::ONE, |(cost, list)| {
-                let open = (cost.amount() - committed).checked_div(list.amount());
-                open.unwrap_or(Decimal::ONE)
-            }),
             today: None,
             end: None,
             schedule: None,
@@ -74,6 +70,9 @@ impl Alternatives {
         }
         alternatives.billed =
             billed(group, working.map(|part| &**part), proposals, facts.bought.commitments);
+        for (member, open_share) in alternatives.billed.iter_mut().zip(open_shares) {
+            member.open_monthly = member.monthly * open_share;
+        }
         let Some((workload, today)) = working.and_then(|part| Some((part, Stage::of(part)?)))
         else {
             return alternatives;
@@ -272,6 +271,7 @@ fn billed(
                 seen: if seen.is_empty() { [INSTANCE].into() } else { seen.into() },
                 rested: rested.collect(),
                 monthly: cost.monthly_exact().amount(),
+                open_monthly: cost.monthly_exact().amount(),
                 hourly: cost.hourly,
                 most_years: member.until.map(|until| until.years),
             }

@@ -212,7 +212,8 @@ impl Draft<'_> {
         // What commitments cover today takes none of what is free, as far as the others take it.
         let open = stays.iter().map(|member| {
             let workload = &self.workloads[*member];
-            room(self, parts, *member).min(cents(workload.list.amount() * workload.open_share))
+            let open = workload.billed.iter().map(|member| member.open_monthly).sum();
+            room(self, parts, *member).min(cents(open))
         });
         let mut rooms: Vec<Decimal> = open.collect();
         if rooms.iter().sum::<Decimal>() < over {

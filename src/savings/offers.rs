@@ -135,8 +135,6 @@ pub struct Alternatives {
     /// price.
     pub cost: Money,
     pub list: Money,
-    /// Share of its hours that no commitment covers today, 0–1.
-    pub open_share: Decimal,
     /// How those of its instances run that nothing ends; absent when none does.
     pub today: Option<Stage>,
     /// Stop the idle ones, or release the storage of what has ended.
@@ -230,9 +228,18 @@ pub struct BilledMember {
     pub rested: Arc<[bool]>,
     /// At list price per month, unrounded.
     pub monthly: Decimal,
+    /// What of that commitments leave open today.
+    pub open_monthly: Decimal,
     pub hourly: HourlyRate,
     /// Whole years that it goes on running, by its tag; absent without one.
     pub most_years: Option<u8>,
+}
+
+impl BilledMember {
+    /// What share of its cost commitments leave open today, 0–1.
+    pub(super) fn open_share(&self) -> Decimal {
+        self.open_monthly.checked_div(self.monthly).unwrap_or(Decimal::ONE)
+    }
 }
 
 /// A commitment that is sold for a type.

@@ -502,8 +502,8 @@ impl Draft<'_> {
             return;
         }
         let open = |row: &PoolRow<'_>| {
-            let list: Decimal = row.slots.iter().map(|slot| slot.monthly).sum();
-            list * self.workloads[row.workload].open_share
+            let slots = row.slots.iter();
+            slots.map(|slot| slot.monthly * slot.open_share).sum::<Decimal>()
         };
         let own: Vec<Decimal> = rows.iter().map(|row| open(row).min(row.left)).collect();
         let shown: Decimal = rows.iter().map(|row| row.monthly).sum();

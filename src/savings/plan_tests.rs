@@ -55,6 +55,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         },
         seen: vec![INSTANCE; HOURS].into(),
         monthly: today.members[place].monthly,
+        open_monthly: today.members[place].monthly,
         hourly: today.members[place].hourly,
         most_years: None,
     };
@@ -62,7 +63,6 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         id: instance_type.to_owned(),
         cost: Money::new(today.monthly(), Currency::Usd).rounded(),
         list: Money::new(today.monthly(), Currency::Usd).rounded(),
-        open_share: Decimal::ONE,
         end: None,
         schedule: None,
         resizes: Vec::new(),

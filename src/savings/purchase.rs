@@ -113,6 +113,7 @@ fn slot(
             class: billed_member.class.clone(),
             hours: MemberHours { seen: Arc::clone(&billed_member.seen), most: INSTANCE },
             monthly: billed_member.monthly,
+            open_share: billed_member.open_share(),
             hourly: billed_member.hourly,
             sized: None,
             working: None,
@@ -150,6 +151,7 @@ fn slot(
         class: billed_member.class.with_type(&stage.instance_type),
         hours: MemberHours { seen, most },
         monthly: member.monthly,
+        open_share: billed_member.open_share(),
         hourly: member.hourly,
         sized: (billed_member.is_sized && course.most_years != Some(0))
             .then_some(MemberHours { seen: sized, most }),

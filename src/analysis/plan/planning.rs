@@ -288,7 +288,7 @@ fn is_reshaped(alternatives: &Alternatives, actions: &[Action]) -> bool {
 impl Planner<'_> {
     /// Composes the plan of workloads at list price, each with what it is billed per month and what
     /// of that is paid to commitments, and notes the prices that its figures rest on.
-    pub fn plan(&self, groups: &[Grouped], billed: &[(Option<Money>, Decimal)]) -> Planned {
+    pub fn plan(&self, groups: &[Grouped], billed: &[(Option<Money>, Vec<Decimal>)]) -> Planned {
         let bought = self.owned.bought();
         let facts = Facts {
             prices: self.prices,
@@ -302,12 +302,12 @@ impl Planner<'_> {
         let (mut proposals, (alternatives, gaps)): (Vec<_>, (Vec<_>, Vec<Vec<Gap>>)) = groups
             .par_iter()
             .zip(billed)
-            .map(|(group, billed)| {
+            .map(|(group, (cost, open_shares))| {
                 let proposals = GroupProposals::of(group, &facts, self.held);
                 let own = Alternatives::of(
                     &group.workload,
                     group.working(),
-                    *billed,
+                    (*cost, open_shares),
                     &proposals.whole,
                     &facts,
                 );
@@ -459,7 +459,6 @@ mod tests {
             id: "i-1".to_owned(),
             cost,
             list: cost,
-            open_share: Decimal::ONE,
             today: Some(Stage {
                 instance_type: from.1.to_owned(),
                 count: from.0,

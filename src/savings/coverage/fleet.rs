@@ -111,6 +111,8 @@ pub struct Slot {
     pub hours: MemberHours,
     /// At list price per month, unrounded.
     pub monthly: Decimal,
+    /// What share of the member's cost commitments leave open today, 0–1.
+    pub open_share: Decimal,
     /// List price of an hour.
     pub hourly: HourlyRate,
     /// The hours that a purchase may be sized by; absent where none may be.
