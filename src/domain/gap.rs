@@ -1,7 +1,7 @@
 //! What could not be seen. A gap is a value that travels with the result, not
 //! an error.
 
-use super::{Cause, CauseKind, GapSubject};
+use super::{Cause, CauseKind, GapSubject, Hidden};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,108 +51,14 @@ impl Gap {
     }
 }
 
-/// What a gap keeps from view: a rule of a gate names what it rests on, and is incomplete by
-/// every gap about that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Hidden {
-    /// Machines that may be there and cost.
-    Instances,
-    /// Tags of what is known.
-    Tags,
-    /// Volumes and addresses of what is stopped.
-    Storage,
-    /// Reservations and savings plans.
-    Commitments,
-    /// Pods, tasks and devices of clusters.
-    Claims,
-    /// A cost that is in no sum.
-    Sums,
-    /// A figure of something that is known, for which rules ask one by one.
-    Figures,
-    /// Any of these: this program does not know what it is about.
-    Anything,
-}
-
 /// What a gap of a subject keeps from view. Without a cause, which earlier recordings do not
 /// state, an instance counts as not read; one on its way out, or read twice, is known.
 pub fn hidden(what: &GapSubject, cause: Option<CauseKind>) -> Hidden {
-    use GapSubject as Of;
-    let is_known = matches!(cause, Some(CauseKind::InstanceEnding | CauseKind::NodeRepeated));
-    match what {
-        Of::Instance if is_known => Hidden::Figures,
-        Of::Account
-        | Of::Instance
-        | Of::Nodes
-        | Of::Plan
-        | Of::Region
-        | Of::Regions
-        | Of::TrainingJobs => Hidden::Instances,
-        Of::Tags => Hidden::Tags,
-        Of::Addresses | Of::Volumes => Hidden::Storage,
-        Of::CapacityReservations
-        | Of::Commitment
-        | Of::ReservedInstances
-        | Of::SavingsPlans
-        | Of::TrainingPlans => Hidden::Commitments,
-        Of::Devices | Of::Pods | Of::Tasks => Hidden::Claims,
-        Of::Sum => Hidden::Sums,
-        Of::Other(_) => Hidden::Anything,
-        Of::AutoScalingGroups
-        | Of::AwsOpinion
-        | Of::BatchEnvironments
-        | Of::Budget
-        | Of::ColumnNames
-        | Of::Columns
-        | Of::Commitments
-        | Of::CpuUtilization
-        | Of::Driver(_)
-        | Of::Figures
-        | Of::GpuUtilization
-        | Of::GpuUtilizationMaxima
-        | Of::Gpus(_)
-        | Of::HostGpus
-        | Of::HourlyGpuUtilizationMaxima
-        | Of::Index
-        | Of::InferenceComponents
-        | Of::InstanceCount
-        | Of::InstanceType
-        | Of::InstanceTypes
-        | Of::LastSample
-        | Of::LaunchTemplate
-        | Of::Lines
-        | Of::LivePrice
-        | Of::LivePrices
-        | Of::Market
-        | Of::MarketSystemAndTenancy
-        | Of::Metric(_)
-        | Of::MetricPoints
-        | Of::Metrics
-        | Of::MissingColumns(_)
-        | Of::OperatingSystem
-        | Of::Owners
-        | Of::PodUse
-        | Of::Price
-        | Of::PriceCache
-        | Of::ProfileData
-        | Of::Rows
-        | Of::RunningTime
-        | Of::Samples
-        | Of::SavingsPlanRate
-        | Of::SavingsPlanRates
-        | Of::Scope
-        | Of::SpotNotices
-        | Of::SpotPrices
-        | Of::StoragePrice
-        | Of::StoragePrices
-        | Of::TagValue
-        | Of::Tenancy
-        | Of::TimeZone
-        | Of::Times
-        | Of::Timestamp
-        | Of::Usage
-        | Of::UtilizationPerGpu
-        | Of::VramUse
-        | Of::Waste => Hidden::Figures,
+    match (what, cause) {
+        (GapSubject::Instance, Some(CauseKind::InstanceEnding | CauseKind::NodeRepeated)) => {
+            Hidden::Figures
+        }
+        _ => what.hides(),
     }
 }
 

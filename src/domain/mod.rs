@@ -91,7 +91,7 @@ pub use finding::{
     Recommendation, Severity,
 };
 pub(crate) use fnv::Fnv;
-pub use gap::{Gap, Hidden, hidden, region_of};
+pub use gap::{Gap, hidden, region_of};
 pub use gathered::Gathered;
 pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
@@ -148,7 +148,7 @@ pub use spelling::nearest_names;
 pub(crate) use spelling::{matches_pattern, plain_name};
 pub use spot::{SpotHistory, spot_history, time_weighted_mean};
 pub use spot_run::{SpotAction, SpotInterruption, SpotNotice, SpotRun};
-pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
+pub use subject::{DriverMetric, GapSubject, GpuLabel, Hidden, LogColumn};
 pub use tags::{OWNER_TAGS, RESTARTABLE_TAG, is_restartable, size_mib};
 pub(crate) use tags::{says_restartable, tag_value};
 pub use terraform::{

@@ -6,8 +6,31 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
+/// What a gap keeps from view: a rule of a gate names what it rests on, and is incomplete by
+/// every gap about that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hidden {
+    /// Machines that may be there and cost.
+    Instances,
+    /// Tags of what is known.
+    Tags,
+    /// Volumes and addresses of what is stopped.
+    Storage,
+    /// Reservations and savings plans.
+    Commitments,
+    /// Pods, tasks and devices of clusters.
+    Claims,
+    /// A cost that is in no sum.
+    Sums,
+    /// A figure of something that is known, for which rules ask one by one.
+    Figures,
+    /// Any of these: this program does not know what it is about.
+    Anything,
+}
+
+/// Each subject with its name and with what a gap about it keeps from view.
 macro_rules! subjects {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $hidden:ident;)+) => {
         /// What is missing, in order of name.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum GapSubject {
@@ -41,6 +64,17 @@ macro_rules! subjects {
                 }
             }
 
+            /// What a gap about it keeps from view, as a rule.
+            pub(super) fn hides(&self) -> Hidden {
+                match self {
+                    $(Self::$variant => Hidden::$hidden,)+
+                    Self::Metric(_) | Self::Driver(_) | Self::MissingColumns(_) | Self::Gpus(_) => {
+                        Hidden::Figures
+                    }
+                    Self::Other(_) => Hidden::Anything,
+                }
+            }
+
             fn plain(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant),)+
@@ -53,139 +87,139 @@ macro_rules! subjects {
 
 subjects! {
     /// An account of an organization.
-    Account = "account",
+    Account = "account", Instances;
     /// Public addresses of a region.
-    Addresses = "addresses",
+    Addresses = "addresses", Storage;
     /// Auto Scaling groups of a region.
-    AutoScalingGroups = "Auto Scaling groups",
+    AutoScalingGroups = "Auto Scaling groups", Figures;
     /// What AWS advises about instances of an account.
-    AwsOpinion = "AWS recommendations",
+    AwsOpinion = "AWS recommendations", Figures;
     /// Compute environments of AWS Batch in a region.
-    BatchEnvironments = "Batch compute environments",
+    BatchEnvironments = "Batch compute environments", Figures;
     /// A budget of a policy.
-    Budget = "budget",
+    Budget = "budget", Figures;
     /// Capacity reservations of a region.
-    CapacityReservations = "capacity reservations",
+    CapacityReservations = "capacity reservations", Commitments;
     /// The header of a log.
-    ColumnNames = "column names",
+    ColumnNames = "column names", Figures;
     /// Columns of a log.
-    Columns = "columns",
-    Commitment = "commitment",
+    Columns = "columns", Figures;
+    Commitment = "commitment", Commitments;
     /// What the commitments of a workload leave open.
-    Commitments = "commitments",
+    Commitments = "commitments", Figures;
     /// CPU utilization of a workload.
-    CpuUtilization = "CPU utilization",
+    CpuUtilization = "CPU utilization", Figures;
     /// Devices of a cluster.
-    Devices = "devices",
+    Devices = "devices", Claims;
     /// Figures of a log.
-    Figures = "figures",
+    Figures = "figures", Figures;
     /// How pods use the GPUs that they hold.
-    PodUse = "GPU use of pods",
+    PodUse = "GPU use of pods", Figures;
     /// GPU utilization of a workload.
-    GpuUtilization = "GPU utilization",
-    GpuUtilizationMaxima = "GPU utilization maxima",
+    GpuUtilization = "GPU utilization", Figures;
+    GpuUtilizationMaxima = "GPU utilization maxima", Figures;
     /// GPUs of a host that a run does not name.
-    HostGpus = "GPUs",
+    HostGpus = "GPUs", Figures;
     /// Maxima of GPU utilization by the hour.
-    HourlyGpuUtilizationMaxima = "hourly GPU utilization maxima",
+    HourlyGpuUtilizationMaxima = "hourly GPU utilization maxima", Figures;
     /// The indices of GPUs in a log.
-    Index = "index",
+    Index = "index", Figures;
     /// Inference components of a region.
-    InferenceComponents = "inference components",
-    Instance = "instance",
+    InferenceComponents = "inference components", Figures;
+    Instance = "instance", Instances;
     /// How many instances a planned resource runs.
-    InstanceCount = "number of instances",
+    InstanceCount = "number of instances", Figures;
     /// A type: its specification, or which it is.
-    InstanceType = "instance type",
+    InstanceType = "instance type", Figures;
     /// Specifications of the types of a region.
-    InstanceTypes = "instance types",
+    InstanceTypes = "instance types", Figures;
     /// The end of a file of samples.
-    LastSample = "the last sample",
+    LastSample = "the last sample", Figures;
     /// A launch template of a plan.
-    LaunchTemplate = "launch template",
+    LaunchTemplate = "launch template", Figures;
     /// Lines of a log.
-    Lines = "lines",
+    Lines = "lines", Figures;
     /// The price list's prices of some types.
-    LivePrice = "live price",
+    LivePrice = "live price", Figures;
     /// The price list of a region.
-    LivePrices = "live prices",
+    LivePrices = "live prices", Figures;
     /// How a planned resource is paid for.
-    Market = "market",
+    Market = "market", Figures;
     /// How it is paid for, and what it runs on.
-    MarketSystemAndTenancy = "market, system and tenancy",
-    MetricPoints = "metric points",
+    MarketSystemAndTenancy = "market, system and tenancy", Figures;
+    MetricPoints = "metric points", Figures;
     /// The metrics of a region.
-    Metrics = "metrics",
+    Metrics = "metrics", Figures;
     /// All machines of a cluster, in whichever accounts and regions they are.
-    Nodes = "nodes",
+    Nodes = "nodes", Instances;
     /// The operating system of a planned resource.
-    OperatingSystem = "operating system",
+    OperatingSystem = "operating system", Figures;
     /// What made the objects that made pods of a cluster.
-    Owners = "owners of pods",
+    Owners = "owners of pods", Figures;
     /// A Terraform plan.
-    Plan = "plan",
+    Plan = "plan", Instances;
     /// Pods of a cluster.
-    Pods = "pods",
+    Pods = "pods", Claims;
     /// A price of compute.
-    Price = "price",
+    Price = "price", Figures;
     /// The user's own copy of the price catalog.
-    PriceCache = "price cache",
+    PriceCache = "price cache", Figures;
     /// A file of samples beside an estate.
-    ProfileData = "profile data",
+    ProfileData = "profile data", Figures;
     /// A region, or which it is.
-    Region = "region",
+    Region = "region", Instances;
     /// The list of regions.
-    Regions = "regions",
+    Regions = "regions", Instances;
     /// Reserved instances of a region.
-    ReservedInstances = "reserved instances",
+    ReservedInstances = "reserved instances", Commitments;
     /// Rows of a log.
-    Rows = "rows",
-    RunningTime = "running time",
+    Rows = "rows", Figures;
+    RunningTime = "running time", Figures;
     /// Samples of a run.
-    Samples = "samples",
+    Samples = "samples", Figures;
     /// The rate of a type under a savings plan.
-    SavingsPlanRate = "savings plan rate",
+    SavingsPlanRate = "savings plan rate", Figures;
     /// Savings plan rates of a region.
-    SavingsPlanRates = "savings plan rates",
+    SavingsPlanRates = "savings plan rates", Figures;
     /// Savings plans of the account.
-    SavingsPlans = "savings plans",
+    SavingsPlans = "savings plans", Commitments;
     /// Whether a planned resource belongs to the scope of a budget.
-    Scope = "scope",
+    Scope = "scope", Figures;
     /// Notices of EC2 for a spot instance.
-    SpotNotices = "spot notices",
+    SpotNotices = "spot notices", Figures;
     /// Spot prices of a region.
-    SpotPrices = "spot prices",
-    StoragePrice = "storage price",
+    SpotPrices = "spot prices", Figures;
+    StoragePrice = "storage price", Figures;
     /// Prices of storage of a region.
-    StoragePrices = "storage prices",
+    StoragePrices = "storage prices", Figures;
     /// A cost in the sums.
-    Sum = "sum",
+    Sum = "sum", Sums;
     /// Tags of the resources of a region, or of a planned one.
-    Tags = "tags",
+    Tags = "tags", Tags;
     /// What a tag declares of an instance.
-    TagValue = "tag value",
+    TagValue = "tag value", Figures;
     /// Tasks of Amazon ECS in a region.
-    Tasks = "ECS tasks",
+    Tasks = "ECS tasks", Claims;
     /// The tenancy of a planned resource.
-    Tenancy = "tenancy",
+    Tenancy = "tenancy", Figures;
     /// The time zone of a log.
-    TimeZone = "time zone",
+    TimeZone = "time zone", Figures;
     /// The times of a log.
-    Times = "times",
+    Times = "times", Figures;
     /// The column of times of a log.
-    Timestamp = "timestamp",
+    Timestamp = "timestamp", Figures;
     /// Training jobs of a region.
-    TrainingJobs = "training jobs",
+    TrainingJobs = "training jobs", Instances;
     /// Training plans of a region.
-    TrainingPlans = "training plans",
+    TrainingPlans = "training plans", Commitments;
     /// How many hours instances were observed.
-    Usage = "usage",
-    UtilizationPerGpu = "utilization per GPU",
+    Usage = "usage", Figures;
+    UtilizationPerGpu = "utilization per GPU", Figures;
     /// Volumes of a region.
-    Volumes = "volumes",
-    VramUse = "VRAM use",
+    Volumes = "volumes", Storage;
+    VramUse = "VRAM use", Figures;
     /// The waste of an audit.
-    Waste = "waste",
+    Waste = "waste", Figures;
 }
 
 named_enum! {
