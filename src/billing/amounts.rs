@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 pub struct Tally {
     sum: Decimal,
     /// Amounts in the sum.
-    pub(super) stated: u64,
+    stated: u64,
     /// Lines without one.
     absent: u64,
 }

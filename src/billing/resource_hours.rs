@@ -1,11 +1,7 @@
 //! A bill by resource and hour, as it is kept: months and payers apart, because each is exported,
 //! and changes, by itself.
 
-use super::amounts::{CostSums, Tally};
-use crate::domain::{
-    BillLine, Currency, HOUR_SECONDS, LineKind, MonthlyBill, PurchaseOption, ResourceHour,
-    StatedSum,
-};
+use crate::domain::{BillLine, HOUR_SECONDS, HourSums, MonthlyBill, ResourceHour};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
@@ -23,33 +19,10 @@ pub enum NotStored {
     Undated(u64),
 }
 
-/// What rows are added up by.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct HourKey {
-    account: String,
-    region: String,
-    resource: String,
-    hour: Option<i64>,
-    kind: LineKind,
-    purchase_option: Option<PurchaseOption>,
-    instance_type: String,
-    seconds: Option<i64>,
-    is_in_hours: bool,
-    currency: Currency,
-}
-
-/// What lines add up to.
-#[derive(Debug, Default)]
-struct HourSums {
-    lines: u64,
-    quantity: Tally,
-    costs: CostSums,
-}
-
 /// Takes in the lines of a bill.
 #[derive(Debug, Default)]
 pub struct ResourceHours {
-    bills: BTreeMap<(Date, String), BTreeMap<HourKey, HourSums>>,
+    bills: BTreeMap<(Date, String), BTreeMap<ResourceHour, HourSums>>,
     rows: usize,
     undated: u64,
 }
@@ -77,7 +50,10 @@ impl ResourceHours {
         if !line.kind.is_usage() {
             (costs.list, costs.contracted) = (None, None);
         }
-        sums.costs.add(&costs);
+        sums.list.add(costs.list);
+        sums.contracted.add(costs.contracted);
+        sums.effective.add(costs.effective);
+        sums.billed.add(costs.billed);
         self.rows += rows.len() - before;
         if self.rows > MOST_ROWS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -94,41 +70,15 @@ impl ResourceHours {
         if self.undated > 0 {
             return Err(NotStored::Undated(self.undated));
         }
-        let bills = self.bills.into_iter().map(|((month, payer), rows)| MonthlyBill {
-            month,
-            payer,
-            rows: rows.into_iter().map(row_of).collect(),
-        });
-        Ok(bills.collect())
+        let bills = self.bills.into_iter();
+        Ok(bills.map(|((month, payer), rows)| MonthlyBill { month, payer, rows }).collect())
     }
 }
 
-fn row_of((key, sums): (HourKey, HourSums)) -> ResourceHour {
-    let of = |tally: Tally| StatedSum { sum: tally.sum(), lines: tally.stated };
-    ResourceHour {
-        account: key.account,
-        region: key.region,
-        resource: key.resource,
-        instance_type: key.instance_type,
-        hour: key.hour,
-        seconds: key.seconds,
-        kind: key.kind,
-        purchase_option: key.purchase_option,
-        is_in_hours: key.is_in_hours,
-        currency: key.currency,
-        lines: sums.lines,
-        quantity: of(sums.quantity),
-        list: of(sums.costs.list),
-        contracted: of(sums.costs.contracted),
-        effective: of(sums.costs.effective),
-        billed: of(sums.costs.billed),
-    }
-}
-
-fn key_of(line: &BillLine) -> HourKey {
+fn key_of(line: &BillLine) -> ResourceHour {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let start = line.period.map(|period| period.start.as_second());
-    HourKey {
+    ResourceHour {
         account: text(&line.account),
         region: text(&line.region),
         resource: text(&line.resource),
@@ -146,7 +96,7 @@ fn key_of(line: &BillLine) -> HourKey {
 mod tests {
     use super::super::tests::{covered, on_demand, other, part_of};
     use super::*;
-    use crate::domain::SharedPart;
+    use crate::domain::{LineKind, SharedPart};
     use rust_decimal::Decimal;
 
     fn decimal(text: &str) -> Option<Decimal> {
@@ -176,14 +126,14 @@ mod tests {
         assert_eq!(bill.payer, "111122223333");
         // Without the copy: the tax without a resource, and two instances.
         let counts: Vec<(&str, u64)> =
-            bill.rows.iter().map(|row| (row.resource.as_str(), row.lines)).collect();
+            bill.rows.iter().map(|(row, sums)| (row.resource.as_str(), sums.lines)).collect();
         assert_eq!(counts, [("", 1), ("i-0a", 2), ("i-0b", 1)]);
-        let row = &bill.rows[1];
+        let (row, sums) = bill.rows.iter().nth(1).expect("three rows");
         assert_eq!((row.seconds, row.is_in_hours), (Some(3_600), true));
         // 1 + 0.5 hours at 28.8 each line, of which one states no effective cost.
-        assert_eq!(row.quantity.sum, decimal("1.5"));
-        assert_eq!(row.billed.sum, decimal("57.6"));
-        let effective = row.effective;
+        assert_eq!(sums.quantity.sum, decimal("1.5"));
+        assert_eq!(sums.billed.sum, decimal("57.6"));
+        let effective = sums.effective;
         assert_eq!((effective.sum, effective.lines), (decimal("28.8"), 1));
     }
 

@@ -103,7 +103,7 @@ pub use instance::{
 };
 pub use job::{JobStatus, TrainingJob};
 pub use job_request::{JobRequest, MOST_JOBS, Moment};
-pub use kept_bill::{BillKept, MonthlyBill, ResourceHour, StatedSum};
+pub use kept_bill::{BillKept, HourSums, MonthlyBill, ResourceHour, StatedSum};
 pub use kpi::{DatedUnits, Kpi, KpiValue, UnitCost, WorkUnits, units_of_price};
 pub use ledger::{
     ActionBaseline, CostKind, CostSource, DatedPrice, InstanceHour, InstanceRate, RecordedAction,

@@ -10,7 +10,7 @@ use super::seal::{Seal, is_damage, keep};
 use super::table_writer::write_table;
 use super::tables::{MOST_MANIFEST_BYTES, Manifest};
 use crate::domain::{
-    BillKept, FileTrouble, Fnv, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
+    BillKept, FileTrouble, Fnv, HourSums, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
 };
 use crate::sources::store::Listed;
 use jiff::Timestamp;
@@ -36,7 +36,7 @@ table! {
     ///
     /// # Errors
     /// When a text or a figure is beyond what a table holds.
-    fn cells(period: &str, row: &ResourceHour) {
+    fn cells(period: &str, row: &ResourceHour, sums: &HourSums) {
         let option = row.purchase_option.map_or("", |option| option.name());
     }
     "period" Text Cell::text(period)?;
@@ -50,17 +50,17 @@ table! {
     "purchase_option" Text Cell::text(option)?;
     "unit" Text Cell::text(if row.is_in_hours { HOURS } else { "" })?;
     "currency" Text Cell::text(row.currency.code())?;
-    "n" Whole whole(row.lines)?;
-    "quantity" Amount amount(row.quantity)?;
-    "n_quantity" Whole whole(row.quantity.lines)?;
-    "list_cost" Amount amount(row.list)?;
-    "n_list" Whole whole(row.list.lines)?;
-    "contracted_cost" Amount amount(row.contracted)?;
-    "n_contracted" Whole whole(row.contracted.lines)?;
-    "effective_cost" Amount amount(row.effective)?;
-    "n_effective" Whole whole(row.effective.lines)?;
-    "billed_cost" Amount amount(row.billed)?;
-    "n_billed" Whole whole(row.billed.lines)?;
+    "n" Whole whole(sums.lines)?;
+    "quantity" Amount amount(sums.quantity)?;
+    "n_quantity" Whole whole(sums.quantity.lines)?;
+    "list_cost" Amount amount(sums.list)?;
+    "n_list" Whole whole(sums.list.lines)?;
+    "contracted_cost" Amount amount(sums.contracted)?;
+    "n_contracted" Whole whole(sums.contracted.lines)?;
+    "effective_cost" Amount amount(sums.effective)?;
+    "n_effective" Whole whole(sums.effective.lines)?;
+    "billed_cost" Amount amount(sums.billed)?;
+    "n_billed" Whole whole(sums.billed.lines)?;
 }
 
 impl Records {
@@ -201,7 +201,7 @@ fn number_of(payer: &str) -> String {
 
 fn table(bill: &MonthlyBill) -> io::Result<Vec<u8>> {
     let period = bill.month.to_string();
-    write_table(&BILL, bill.rows.iter().map(|row| cells(&period, row)))
+    write_table(&BILL, bill.rows.iter().map(|(row, sums)| cells(&period, row, sums)))
 }
 
 fn whole(number: u64) -> Result<Cell, TableError> {
@@ -251,14 +251,19 @@ mod tests {
             purchase_option: Some(PurchaseOption::OnDemand),
             is_in_hours: true,
             currency: Currency::Usd,
+        };
+        let sums = HourSums {
             lines: costs.len() as u64,
             quantity: stated(&["1"]),
-            list: StatedSum::default(),
-            contracted: StatedSum::default(),
             effective: stated(costs),
             billed: stated(costs),
+            ..HourSums::default()
         };
-        MonthlyBill { month: Date::constant(2026, 10, 1), payer: payer.to_owned(), rows: vec![row] }
+        MonthlyBill {
+            month: Date::constant(2026, 10, 1),
+            payer: payer.to_owned(),
+            rows: BTreeMap::from([(row, sums)]),
+        }
     }
 
     fn files(folder: &Path) -> Vec<PathBuf> {
