@@ -161,6 +161,20 @@ pub struct Assessment {
     pub recommendation: Recommendation,
 }
 
+/// A derived warning about advice whose saving is not known.
+impl Default for Assessment {
+    fn default() -> Self {
+        Self {
+            severity: Severity::Warning,
+            confidence: Confidence::Derived,
+            kind: FindingKind::Optimization,
+            title: String::new(),
+            monthly_savings: None,
+            recommendation: Recommendation::default(),
+        }
+    }
+}
+
 impl Finding {
     /// A finding of a rule about a workload. The first evidence is the
     /// decisive one.

@@ -101,14 +101,11 @@ fn idle_block(room: &Room) -> Option<Finding> {
         |end| end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string(),
     );
     let judgement = Assessment {
-        severity: Severity::Warning,
         confidence: if room.is_shared { Confidence::Derived } else { Confidence::Measured },
-        kind: FindingKind::Optimization,
         title: format!(
             "{free} of {} × {} in {} are unused in a Capacity Block that is paid until {until}",
             reservation.total, reservation.instance_type, reservation.zone
         ),
-        monthly_savings: None,
         recommendation: Recommendation {
             action: "run more in it".to_owned(),
             steps: vec![
@@ -122,6 +119,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
             ],
             ..Recommendation::default()
         },
+        ..Assessment::default()
     };
     let decisive = Evidence::fact(
         "average unused instances in the Capacity Block",
@@ -143,10 +141,8 @@ fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option
     let percent = percent.to_f64()?;
     let used = floored(percent, 0);
     let judgement = Assessment {
-        severity: Severity::Warning,
         // Hours are known by CPU points, and other accounts may use it.
         confidence: Confidence::Derived,
-        kind: FindingKind::Optimization,
         title: format!(
             "{} of {} is {used}% utilized: {} {:.2} per month is unused",
             words(commitment),
@@ -172,6 +168,7 @@ fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option
             ],
             caveats: Vec::new(),
         },
+        ..Assessment::default()
     };
     let decisive = Evidence::fact(
         "utilization of the commitment",

@@ -47,7 +47,6 @@ impl DeviceAlert {
         let is_whole = [worst.observed, worst.threshold].iter().all(|figure| figure.fract() == 0.0);
         let decimals = if is_whole { 0 } else { decimals_apart(worst.observed, worst.threshold) };
         let judgement = Assessment {
-            severity: meta.severity,
             confidence: subject.verdict.confidence.unwrap_or(Confidence::Derived),
             kind: FindingKind::Risk,
             title: format!(
@@ -59,12 +58,12 @@ impl DeviceAlert {
                 worst.observed,
                 after_number(self.unit)
             ),
-            monthly_savings: None,
             recommendation: Recommendation {
                 action: self.action.to_owned(),
                 steps: self.steps.iter().map(|step| (*step).to_owned()).collect(),
                 ..Recommendation::default()
             },
+            ..subject.assessment(meta)
         };
         let beside = (self.comparator, worst.threshold);
         let decisive = Evidence::fact(self.figure, self.origin, worst.observed, beside, self.unit);

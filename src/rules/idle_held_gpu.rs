@@ -35,8 +35,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     .map(str::to_owned);
     let further = [held].into_iter().chain(subject.cpu_evidence());
     let judgement = Assessment {
-        severity: META.severity,
-        confidence: subject.confidence(),
         kind: subject.idle_kind(),
         title: format!(
             "{} holds {:.1} GiB of VRAM and has been idle for {}{}",
@@ -56,6 +54,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
                 .chain(subject.committed())
                 .collect(),
         }),
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
 }

@@ -6,8 +6,8 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Confidence, Evidence, Finding, FindingKind,
-    Recommendation, Severity, Statistic,
+    ACTIVE_PERCENT, Assessment, Comparator, Confidence, Evidence, Finding, Recommendation,
+    Severity, Statistic,
 };
 use crate::savings::WEEK_HOURS;
 
@@ -47,10 +47,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         subject.sampled(figure, statistic, maximum, Comparator::LessThan, ACTIVE_PERCENT)
     });
     let judgement = Assessment {
-        severity: META.severity,
         // What was off is measured; that it stays so is not.
         confidence: subject.confidence().min(Confidence::Derived),
-        kind: FindingKind::Optimization,
         title: format!("{} is idle in {hours} of {WEEK_HOURS} hours every week", subject.fleet()),
         monthly_savings: Some(scheduling.action.monthly_savings()),
         recommendation: Recommendation {
@@ -63,6 +61,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             steps: scheduling.steps.clone(),
             caveats: scheduling.action.caveats().to_vec(),
         },
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, largest))
 }

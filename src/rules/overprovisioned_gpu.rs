@@ -7,7 +7,7 @@
 pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Classification, Comparator, Finding, FindingKind, Severity, Statistic, UsageState,
+    Assessment, Classification, Comparator, Finding, Severity, Statistic, UsageState,
     decimals_apart, floored,
 };
 
@@ -44,9 +44,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         .filter(|share| *share >= 0.5 && subject.workload.measured().sees_every_gpu())
         .map(|share| format!(", idle {}% of the time", floored(share * 100.0, 0)));
     let judgement = Assessment {
-        severity: META.severity,
-        confidence: subject.confidence(),
-        kind: FindingKind::Optimization,
         title: format!(
             "{} has {mean:.decimals$}% average utilization{}{}",
             subject.fleet(),
@@ -72,6 +69,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
                 ],
             )
         },
+        ..subject.assessment(&META)
     };
     // The comparison is evidence only where it holds.
     let further = p95.filter(|p95| p95.observed < p95.threshold);

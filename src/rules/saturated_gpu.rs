@@ -38,7 +38,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let decimals = decimals_apart(mean.observed, mean.threshold);
     let decisive = if mean.observed > mean.threshold { mean } else { hours };
     let judgement = Assessment {
-        severity: META.severity,
         // That it serves is known from a tag at best.
         confidence: subject.confidence().min(match subject.workload.kind_basis {
             KindBasis::Declared => Confidence::Derived,
@@ -51,7 +50,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             summary.distribution.mean,
             floored(summary.saturated_hours_share * 100.0, 0)
         ),
-        monthly_savings: None,
         recommendation: Recommendation {
             action: "scale out before downsizing".to_owned(),
             steps: vec![
@@ -60,6 +58,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             ],
             ..Recommendation::default()
         },
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, []))
 }

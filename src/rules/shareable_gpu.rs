@@ -8,8 +8,8 @@ use super::subject::coverage;
 use super::{Need, RuleMeta, Subject};
 use crate::catalog::mig_profiles;
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Metric, Recommendation,
-    Severity, Statistic,
+    Assessment, Comparator, Confidence, Evidence, Finding, Metric, Recommendation, Severity,
+    Statistic,
 };
 use crate::savings::{SHARED_TARGET_PERCENT, SharingMode, holds_tenants};
 
@@ -56,10 +56,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         (fewest, coverage(fewest, summary)),
     )?;
     let judgement = Assessment {
-        severity: META.severity,
         // How several tenants fare on one card is modelled.
         confidence: subject.confidence().min(Confidence::Derived),
-        kind: FindingKind::Optimization,
         title: format!(
             "{} tenants of {} each use a whole GPU and fit on {} of {total}",
             sharing.tenants.len(),
@@ -77,6 +75,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             steps: sharing.steps.clone(),
             caveats: sharing.action.caveats().to_vec(),
         },
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, [fullest]))
 }

@@ -42,8 +42,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         format!(": {} {:.2} per month at stake", cost.currency(), cost.amount())
     });
     let judgement = Assessment {
-        severity: META.severity,
-        confidence: subject.confidence(),
         kind: FindingKind::Risk,
         title: format!(
             "{} is stalled: {mean:.1}% average utilization at {said}{at_stake}",
@@ -65,6 +63,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             .into(),
             caveats: Vec::new(),
         },
+        ..subject.assessment(&META)
     };
     let busy = subject.mean_evidence(Comparator::AtLeast, STALLED_FROM_PERCENT)?;
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, [busy]))

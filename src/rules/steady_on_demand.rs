@@ -6,8 +6,8 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, PurchaseOption,
-    Recommendation, Severity, floored,
+    Assessment, Comparator, Confidence, Evidence, Finding, PurchaseOption, Recommendation,
+    Severity, floored,
 };
 use crate::savings::NOTHING_SMALLER;
 use rust_decimal::prelude::ToPrimitive;
@@ -36,10 +36,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         "%",
     );
     let judgement = Assessment {
-        severity: META.severity,
         // The price is a fact; that the year goes on like this is not.
         confidence: subject.confidence().min(Confidence::Derived),
-        kind: FindingKind::Optimization,
         title: format!(
             "{} runs {}% of the hours at on-demand price",
             subject.fleet(),
@@ -61,6 +59,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             ],
             caveats: is_oversized.then(|| NOTHING_SMALLER.to_owned()).into_iter().collect(),
         },
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, []))
 }

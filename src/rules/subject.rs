@@ -3,9 +3,10 @@
 use super::classification::stalled_below_watts;
 use super::managed;
 use crate::domain::{
-    ACTIVE_PERCENT, Action, Cause, CauseKind, Comparator, Confidence, Evidence, FindingKind,
-    GapSubject, GpuUsage, Group, IDLE_CPU_PERCENT, Member, Metric, Money, Observation, Policy,
-    Provider, Recommendation, Severity, Signal, Statistic, UtilizationSummary, Verdict, Workload,
+    ACTIVE_PERCENT, Action, Assessment, Cause, CauseKind, Comparator, Confidence, Evidence,
+    FindingKind, GapSubject, GpuUsage, Group, IDLE_CPU_PERCENT, Member, Metric, Money, Observation,
+    Policy, Provider, Recommendation, Severity, Signal, Statistic, UtilizationSummary, Verdict,
+    Workload,
 };
 use crate::savings::{HeldMachines, NamedMembers, Proposals, end_steps, reserved_vram};
 use jiff::Timestamp;
@@ -212,6 +213,12 @@ impl Subject<'_> {
     /// How sure a sampled verdict is.
     pub fn confidence(&self) -> Confidence {
         self.verdict.confidence.unwrap_or(Confidence::Heuristic)
+    }
+
+    /// What the findings of a rule share unless they say otherwise.
+    pub fn assessment(&self, meta: &RuleMeta) -> Assessment {
+        let (severity, confidence) = (meta.severity, self.confidence());
+        Assessment { severity, confidence, ..Assessment::default() }
     }
 
     /// The type and number of GPUs for a title, such as `8 × p3.8xlarge`, with the

@@ -6,8 +6,7 @@
 pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Classification, Comparator, Finding, FindingKind, Severity, UsageState,
-    decimals_apart,
+    Assessment, Classification, Comparator, Finding, Severity, UsageState, decimals_apart,
 };
 
 pub(super) const META: RuleMeta = RuleMeta {
@@ -37,9 +36,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let steps: &[&str] =
         if subject.workload.key.component().is_some() { &[PROFILE] } else { &[PROFILE, SHARE] };
     let judgement = Assessment {
-        severity: META.severity,
-        confidence: subject.confidence(),
-        kind: FindingKind::Optimization,
         title: format!(
             "{} has {mean:.decimals$}% average utilization{}",
             subject.fleet(),
@@ -47,6 +43,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         ),
         monthly_savings: subject.rightsizing_savings(),
         recommendation: subject.rightsizing_or("find the bottleneck before buying more", steps),
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, lower))
 }

@@ -6,8 +6,8 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, ComponentHost, Confidence, Evidence, Finding, FindingKind,
-    InferenceComponent, Money, Recommendation, Severity,
+    Assessment, Comparator, ComponentHost, Confidence, Evidence, Finding, InferenceComponent,
+    Money, Recommendation, Severity,
 };
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -46,10 +46,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let share = cost.amount().checked_mul(unreserved)? / physical;
     let share = Money::new(share, cost.currency()).rounded();
     let judgement = Assessment {
-        severity: META.severity,
         // One instant of the endpoint.
         confidence: Confidence::Derived,
-        kind: FindingKind::Optimization,
         title: format!(
             "no inference component reserves {} of the {} of {}: {} {:.2} per month",
             unreserved.normalize(),
@@ -61,6 +59,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         // The instances cost the same until there are fewer of them.
         monthly_savings: None,
         recommendation: recommendation(subject, host, (physical, reserved)),
+        ..subject.assessment(&META)
     };
     let decisive = fact(
         "GPUs that no inference component reserves",

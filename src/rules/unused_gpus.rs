@@ -5,8 +5,8 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Evidence, Finding, FindingKind, GpuUsage, Metric,
-    Samples, Severity, Statistic, counted,
+    ACTIVE_PERCENT, Assessment, Comparator, Evidence, Finding, GpuUsage, Metric, Samples, Severity,
+    Statistic, counted,
 };
 
 pub(super) const META: RuleMeta = RuleMeta {
@@ -50,9 +50,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let samples = (samples.count, samples.coverage());
     let maximum = subject.percent(maxima, "maximum of the unused GPUs", largest, below, samples)?;
     let judgement = Assessment {
-        severity: META.severity,
-        confidence: subject.confidence(),
-        kind: FindingKind::Optimization,
         title: format!(
             "{} of {} of {} {} never used{}{}",
             unused.len(),
@@ -71,6 +68,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             "use them or move to a type with fewer GPUs",
             &["check device visibility and the launcher's process count first"],
         ),
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, [maximum]))
 }

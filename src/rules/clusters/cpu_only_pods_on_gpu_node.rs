@@ -6,10 +6,7 @@
 
 use super::facts::{FIND_OUT, Host, SCHEDULER, UNASKED, View, gpus};
 use super::pool::{Pool, resource_of};
-use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Recommendation, Severity,
-    counted,
-};
+use crate::domain::{Assessment, Comparator, Evidence, Finding, Recommendation, counted};
 
 pub(super) const ID: &str = "cpu-only-pods-on-gpu-node";
 
@@ -29,9 +26,6 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let physical = host.devices.physical?;
     let is_unasked = host.works_unasked();
     let judgement = Assessment {
-        severity: Severity::Warning,
-        confidence: Confidence::Derived,
-        kind: FindingKind::Optimization,
         title: format!(
             "node {}{} has {} and runs {} none{}",
             host.node.name,
@@ -53,6 +47,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             steps: steps(host),
             caveats: caveats(),
         },
+        ..Assessment::default()
     };
     let decisive = Evidence::fact(
         "pods that request no GPU and do not belong to the node",

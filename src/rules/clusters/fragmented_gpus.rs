@@ -11,8 +11,8 @@ use super::packing::{Bin, Packing, Size, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use super::pool::shrinking;
 use crate::domain::{
-    Assessment, Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Lifecycle,
-    Money, Node, Placement, Recommendation, Scheduler, Severity, counted,
+    Assessment, Comparator, DeviceUnit, Evidence, Finding, Lifecycle, Money, Node, Placement,
+    Recommendation, Scheduler, counted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -237,12 +237,10 @@ fn finding(
     let further = evidence.split_off(1);
     let decisive = evidence.pop()?;
     let judgement = Assessment {
-        severity: Severity::Warning,
-        confidence: Confidence::Derived,
-        kind: FindingKind::Optimization,
         title: title(key, spots, (claimed.len(), packing.freed.len()), blocked),
         monthly_savings: savings(&claimed, &packing),
         recommendation: advice(&claimed, &packing),
+        ..Assessment::default()
     };
     Some(Finding::new(ID, key.subject(), judgement, decisive, further))
 }

@@ -7,8 +7,8 @@
 
 use super::facts::{Holding, View, cost_words, gpus, span};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Confidence, ECS_SERVICE, Evidence, Finding,
-    FindingKind, GpuUsage, Holder, Maxima, Recommendation, Scheduler, Severity, counted,
+    ACTIVE_PERCENT, Assessment, Comparator, Confidence, ECS_SERVICE, Evidence, Finding, GpuUsage,
+    Holder, Maxima, Recommendation, Scheduler, counted,
 };
 use rust_decimal::Decimal;
 
@@ -191,9 +191,7 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
         words.node, words.pod
     ));
     let judgement = Assessment {
-        severity: Severity::Warning,
         confidence: idle.confidence,
-        kind: FindingKind::Optimization,
         title: format!(
             "{} holds {} of {} {} and has been idle for {}{}",
             holding.words(),
@@ -211,6 +209,7 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
             steps,
             caveats: vec!["a service may wait for requests that come seldom".to_owned()],
         },
+        ..Assessment::default()
     };
     let decisive = Evidence::fact(
         "largest GPU utilization",

@@ -6,8 +6,7 @@
 use super::facts::{Holding, View, cost_words, gpus};
 use super::idle_claim::{confidence, contradicts_itself, least_hours};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, DeviceUse, Evidence, Finding, FindingKind,
-    Recommendation, Scheduler, Severity,
+    ACTIVE_PERCENT, Assessment, Comparator, DeviceUse, Evidence, Finding, Recommendation, Scheduler,
 };
 use rust_decimal::Decimal;
 
@@ -47,9 +46,7 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     let origin = format!("metrics that name pods, of {}", host.node.name);
     let indices: Vec<String> = unused.iter().map(|gpu_use| gpu_use.gpu.to_string()).collect();
     let judgement = Assessment {
-        severity: Severity::Warning,
         confidence: confidence(view, holding, measured),
-        kind: FindingKind::Optimization,
         title: format!(
             "{} holds {} of node {} and never uses {} of them{}",
             holding.words(),
@@ -71,6 +68,7 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
             ],
             caveats: vec!["a pod may hold GPUs for work that comes seldom".to_owned()],
         },
+        ..Assessment::default()
     };
     let fact = |name, observed, beside, unit| Evidence::fact(name, &origin, observed, beside, unit);
     let never = "GPUs of the pod that were never active";

@@ -6,8 +6,8 @@
 use super::facts::{SCHEDULER, View, gpus, number, span};
 use super::idle_claim::Use;
 use crate::domain::{
-    Assessment, Comparator, Confidence, DEVICE_DECIMALS, Evidence, Finding, FindingKind,
-    Recommendation, Severity, counted,
+    Assessment, Comparator, DEVICE_DECIMALS, Evidence, Finding, FindingKind, Recommendation,
+    counted,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,8 +110,6 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
     };
     let (free, idle) = (of(&supply.free), of(&supply.idle));
     let judgement = Assessment {
-        severity: Severity::Warning,
-        confidence: Confidence::Derived,
         kind: FindingKind::Risk,
         title: format!(
             "{} for {} (longest: {}); free: {}, held by idle pods: {}",
@@ -121,7 +119,6 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
             gpus(free),
             gpus(idle)
         ),
-        monthly_savings: None,
         recommendation: Recommendation {
             action: "find out why they are not placed".to_owned(),
             to: String::new(),
@@ -136,6 +133,7 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
                     .to_owned(),
             ],
         },
+        ..Assessment::default()
     };
     let fact = |name, observed, least, unit| {
         Evidence::fact(name, SCHEDULER, observed, (Comparator::AtLeast, least), unit)

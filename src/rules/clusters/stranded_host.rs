@@ -7,8 +7,7 @@
 use super::facts::{Host, SCHEDULER, View, cost_words, gpus, number};
 use super::pool::Pool;
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, NodeAmount, Recommendation,
-    Severity, floored,
+    Assessment, Comparator, Evidence, Finding, NodeAmount, Recommendation, floored,
 };
 use rust_decimal::Decimal;
 
@@ -42,9 +41,6 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let values = pool.and_then(|(pool, own)| pool.with_more(name, own));
     let another = format!("choose a type with more {name} per GPU for this pool");
     let judgement = Assessment {
-        severity: Severity::Warning,
-        confidence: Confidence::Derived,
-        kind: FindingKind::Optimization,
         title: format!(
             "{} of node {} stay free because pods request {}% of its {name}{}",
             gpus(free),
@@ -64,6 +60,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             ],
             caveats: vec!["this is one instant: pods of other hours are not seen".to_owned()],
         },
+        ..Assessment::default()
     };
     let decisive = Evidence::fact(
         "largest requested share of CPU and memory",

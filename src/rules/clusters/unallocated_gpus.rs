@@ -7,8 +7,7 @@ use super::cpu_only_pods_on_gpu_node as cpu_only;
 use super::facts::{Host, UNASKED, View, cost_words, gpus, lowering, number};
 use super::pool::shrinking;
 use crate::domain::{
-    Assessment, Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Recommendation,
-    Severity,
+    Assessment, Comparator, Confidence, DeviceUnit, Evidence, Finding, Recommendation,
 };
 use rust_decimal::Decimal;
 
@@ -34,10 +33,8 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let is_unasked = host.works_unasked();
     let (node, words) = (host.node, host.words());
     let judgement = Assessment {
-        severity: Severity::Warning,
         // One instant of the cluster.
         confidence: Confidence::Derived,
-        kind: FindingKind::Optimization,
         title: format!(
             "no {} requests {} of the {} of {} {}{}{}{}",
             words.pod,
@@ -62,6 +59,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             steps: steps(host, is_whole, (unallocated, free)),
             caveats: caveats(host, is_whole),
         },
+        ..Assessment::default()
     };
     let fact = |name, origin, observed, (comparator, threshold)| {
         Evidence::fact(name, origin, number(observed), (comparator, number(threshold)), "GPUs")
