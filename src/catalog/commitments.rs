@@ -56,7 +56,7 @@ pub(super) fn reserved(key: &PriceKey, term: CommitmentTerm) -> Option<PriceQuot
         term.payment.name(),
     ])?;
     let [currency, upfront, hourly, effective, basis, date] = cells.get(6..)?.try_into().ok()?;
-    let rate = HourlyRate::new(effective.parse().ok()?, Currency::from_code(currency)?)?;
+    let rate = HourlyRate::new(effective.parse().ok()?, Currency::from_name(currency)?)?;
     let instalments = Instalments { upfront: upfront.parse().ok()?, hourly: hourly.parse().ok()? };
     Some(PriceQuote {
         instalments: Some(instalments),
@@ -90,7 +90,7 @@ pub(super) fn capacity_block(key: &PriceKey) -> Option<PriceQuote> {
     }
     let cells = CAPACITY_BLOCKS.row(&[&key.instance_type, &key.region])?;
     let [currency, _accelerators, hourly, date] = cells.get(2..)?.try_into().ok()?;
-    let rate = HourlyRate::new(hourly.parse().ok()?, Currency::from_code(currency)?)?;
+    let rate = HourlyRate::new(hourly.parse().ok()?, Currency::from_name(currency)?)?;
     Some(observed_quote(rate, date.parse().ok()?, CAPACITY_BLOCK_LIST))
 }
 

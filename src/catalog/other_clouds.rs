@@ -53,7 +53,7 @@ pub struct ListedOffer {
 }
 
 fn listed(row: &Row) -> Option<ListedOffer> {
-    let currency = Currency::from_code(row.get("currency")?)?;
+    let currency = Currency::from_name(row.get("currency")?)?;
     let rate = |column: &str| HourlyRate::new(row.parsed(column)?, currency);
     Some(ListedOffer {
         provider: row.get("provider")?.to_owned(),

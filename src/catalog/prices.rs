@@ -65,7 +65,7 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
         PriceOption::CapacityBlock => return commitments::capacity_block(key),
     };
     let cells = cells(&key.region, &key.instance_type, key.operating_system, key.tenancy)?;
-    let currency = Currency::from_code(cells.get(CURRENCY)?)?;
+    let currency = Currency::from_name(cells.get(CURRENCY)?)?;
     let source = match key.option {
         PriceOption::Spot => spot_list(cells.get(date)?),
         _ => *cells.get(ON_DEMAND_ORIGIN)?,
@@ -137,7 +137,7 @@ pub fn bundled_storage_quote(region: &str, resource: StorageResource) -> Option<
         row.get("resource") == Some(resource.name()) && row.get("region") == Some(region)
     })?;
     Some(StorageQuote {
-        unit_price: Money::new(row.parsed("price")?, Currency::from_code(row.get("currency")?)?),
+        unit_price: Money::new(row.parsed("price")?, Currency::from_name(row.get("currency")?)?),
         origin: PriceOrigin::Bundled,
         effective_date: row.parsed("date"),
         source: row.get("basis")?.to_owned(),
@@ -275,7 +275,7 @@ mod tests {
         for row in rows {
             assert!(OperatingSystem::from_name(row[2]).is_some(), "{row:?}");
             assert!(Tenancy::from_name(row[3]).is_some(), "{row:?}");
-            assert!(Currency::from_code(row[4]).is_some(), "{row:?}");
+            assert!(Currency::from_name(row[4]).is_some(), "{row:?}");
             let band = row[INTERRUPTION_BAND];
             assert!(band.is_empty() || InterruptionBand::from_name(band).is_some());
         }

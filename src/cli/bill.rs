@@ -35,7 +35,7 @@ flags! {
         /// Add the cost by account, region, service, type or tag:NAME, and what has none
         group_by: Option<BillKey> = arg(long, value_name = "KEY", value_parser = |text: &str| BillKey::from_name(text).ok_or_else(|| format!("valid keys: {}", BillKey::known_names())));
         /// Currency of a bill that does not state one
-        currency: Option<Currency> = arg(long, value_name = "CODE", value_parser = |text: &str| Currency::from_code(&text.to_uppercase()).ok_or("valid values: USD, CNY, EUR"));
+        currency: Option<Currency> = arg(long, value_name = "CODE", value_parser = |text: &str| Currency::from_name(&text.to_uppercase()).ok_or("valid values: USD, CNY, EUR"));
         /// Write the negotiated prices that the bill shows to a file for `prices.file`
         write_prices: Option<PathBuf> = arg(long, value_name = "FILE", help_heading = "Output");
         /// Keep the bill by resource and hour in a history, a directory or s3://BUCKET/PREFIX

@@ -59,7 +59,7 @@ macro_rules! keys {
     (@schema text []) => { $crate::config::keys::text($crate::config::keys::TEXT) };
     (@schema form [$form:expr, $parse:expr]) => { $crate::config::keys::text($form) };
     (@schema named [$type:ty]) => { $crate::config::keys::words(<$type>::NAMES) };
-    (@schema currency []) => { $crate::config::keys::words($crate::domain::Currency::CODES) };
+    (@schema currency []) => { $crate::config::keys::words($crate::domain::Currency::NAMES) };
     (@schema word [$words:expr]) => { $crate::config::keys::words($words) };
     (@schema known [$names:expr, $what:literal]) => { $crate::config::keys::words(&$names()) };
     (@schema number [$least:expr, $most:expr]) => { $crate::config::keys::number($least, $most) };
@@ -88,7 +88,7 @@ macro_rules! keys {
         $reader.named($entry.value, <$type>::NAMES, <$type>::from_name)
     };
     (@read currency $reader:ident $entry:ident []) => {
-        $reader.named($entry.value, $crate::domain::Currency::CODES, $crate::domain::Currency::from_code)
+        $reader.named($entry.value, $crate::domain::Currency::NAMES, $crate::domain::Currency::from_name)
     };
     (@read word $reader:ident $entry:ident [$words:expr]) => {
         $reader.named($entry.value, $words, |word| Some(word.to_owned()))

@@ -299,12 +299,7 @@ impl Commitments {
 
     /// Says that all of them belong to an account.
     pub fn set_owner(&mut self, account: &str) {
-        let reserved =
-            self.reserved_instances.iter_mut().map(|reservation| &mut reservation.account);
-        let plans = self.savings_plans.iter_mut().map(|plan| &mut plan.account);
-        let capacity =
-            self.capacity_reservations.iter_mut().map(|reservation| &mut reservation.account);
-        for owner in reserved.chain(plans).chain(capacity) {
+        for (_, owner) in self.ids_and_owners_mut() {
             *owner = Some(account.to_owned());
         }
     }
@@ -323,11 +318,15 @@ impl Commitments {
         CommitmentPool { key, account: alone.then(|| account.to_owned()) }
     }
 
-    /// Every id, to be changed.
-    pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let reserved = self.reserved_instances.iter_mut().map(|reservation| &mut reservation.id);
-        let plans = self.savings_plans.iter_mut().map(|plan| &mut plan.id);
-        let capacity = self.capacity_reservations.iter_mut().map(|reservation| &mut reservation.id);
+    /// Every id and owner, to be changed.
+    pub fn ids_and_owners_mut(
+        &mut self,
+    ) -> impl Iterator<Item = (&mut String, &mut Option<String>)> {
+        let reserved =
+            self.reserved_instances.iter_mut().map(|own| (&mut own.id, &mut own.account));
+        let plans = self.savings_plans.iter_mut().map(|own| (&mut own.id, &mut own.account));
+        let capacity =
+            self.capacity_reservations.iter_mut().map(|own| (&mut own.id, &mut own.account));
         reserved.chain(plans).chain(capacity)
     }
 

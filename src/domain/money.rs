@@ -2,41 +2,25 @@
 //! classic bug, so amounts are decimals, carry their currency, and a rate per
 //! hour is a different type from an amount.
 
-use super::separated;
+use super::{named_enum, separated};
 use rust_decimal::{Decimal, RoundingStrategy};
 use std::fmt;
 
-/// A currency that a cloud provider bills in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Currency {
-    Usd,
-    /// Chinese yuan, the currency of the `cn-` regions.
-    Cny,
-    /// Euro, in which European clouds quote, and the `eusc-` regions of AWS.
-    Eur,
+named_enum! {
+    /// A currency that a cloud provider bills in, by its ISO 4217 code.
+    Currency {
+        Usd = "USD",
+        /// Chinese yuan, the currency of the `cn-` regions.
+        Cny = "CNY",
+        /// Euro, in which European clouds quote, and the `eusc-` regions of AWS.
+        Eur = "EUR",
+    }
 }
 
 impl Currency {
-    /// The code of each.
-    pub const CODES: &[&str] = &[Self::Usd.code(), Self::Cny.code(), Self::Eur.code()];
-
     /// The ISO 4217 code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Usd => "USD",
-            Self::Cny => "CNY",
-            Self::Eur => "EUR",
-        }
-    }
-
-    /// Reads an ISO 4217 code; `None` for a currency gpucost does not price in.
-    pub fn from_code(code: &str) -> Option<Self> {
-        match code {
-            "USD" => Some(Self::Usd),
-            "CNY" => Some(Self::Cny),
-            "EUR" => Some(Self::Eur),
-            _ => None,
-        }
+    pub fn code(self) -> &'static str {
+        self.name()
     }
 
     /// What a region is billed in.
@@ -57,12 +41,6 @@ impl Currency {
             Self::Cny => "¥",
             Self::Eur => "€",
         }
-    }
-}
-
-impl fmt::Display for Currency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
     }
 }
 

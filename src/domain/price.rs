@@ -348,22 +348,16 @@ pub struct PriceBook {
 impl PriceBook {
     /// Adds a quote unless one of a better origin is there already.
     pub fn insert(&mut self, key: PriceKey, quote: PriceQuote) {
-        match self.quotes.get(&key) {
-            Some(present) if present.origin > quote.origin => {}
-            _ => {
-                self.quotes.insert(key, quote);
-            }
+        if self.quotes.get(&key).is_none_or(|present| present.origin <= quote.origin) {
+            self.quotes.insert(key, quote);
         }
     }
 
     /// Adds a storage price of a region unless a better one is there already.
     pub fn insert_storage(&mut self, region: &str, resource: StorageResource, quote: StorageQuote) {
         let key = (region.to_owned(), resource);
-        match self.storage.get(&key) {
-            Some(present) if present.origin > quote.origin => {}
-            _ => {
-                self.storage.insert(key, quote);
-            }
+        if self.storage.get(&key).is_none_or(|present| present.origin <= quote.origin) {
+            self.storage.insert(key, quote);
         }
     }
 

@@ -88,8 +88,8 @@ texts! {
         |text| known(CauseKind::from_name(text), "cause", text);
     CommitmentTerm { "type": "string", "enum": all(CommitmentTerm::ALL) }
         |text| known(CommitmentTerm::from_name(text), "term", text);
-    Currency { "type": "string", "enum": Currency::CODES }
-        |text| known(Currency::from_code(text), "currency", text);
+    Currency { "type": "string", "enum": Currency::NAMES }
+        |text| known(Currency::from_name(text), "currency", text);
     GapSubject { "type": "string" } |text| Ok(GapSubject::named(text));
     GpuModel { "type": "string" } |text| Ok(GpuModel::from_name(text));
     GpuShare { "type": "string", "pattern": r"^([1-9][0-9]*(\.0+)?|0?\.[0-9]*[1-9][0-9]*)$" } |text| {

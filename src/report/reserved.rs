@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 
-pub(super) const CURRENCIES: &[&str] = Currency::CODES;
+pub(super) const CURRENCIES: &[&str] = Currency::NAMES;
 pub(super) const ORIGINS: &[&str] = PriceOrigin::NAMES;
 pub(super) const PAYMENTS: &[&str] = PaymentOption::NAMES;
 pub(super) const SYSTEMS: &[&str] = OperatingSystem::NAMES;

@@ -216,7 +216,7 @@ fn with_other_purchases(fleet: &mut Estate) {
         None => id.to_owned(),
     };
     let bought = &mut fleet.commitments;
-    bought.ids_mut().for_each(|id| *id = name(id));
+    bought.ids_and_owners_mut().for_each(|(id, _)| *id = name(id));
     bought.reserved_instances.reverse();
     bought.savings_plans.reverse();
     for instance in &mut fleet.instances {

@@ -42,7 +42,7 @@ fn compare(list: &str) -> Option<usize> {
         }
         let key = key_of(&line, OperatingSystem::Linux);
         let listed = line.amount("on_demand").expect("a price");
-        let currency = Currency::from_code(line.get("currency")).expect("a currency");
+        let currency = Currency::from_name(line.get("currency")).expect("a currency");
         tally.compare(
             &key.to_string(),
             (listed, currency),

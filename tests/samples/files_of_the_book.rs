@@ -188,7 +188,7 @@ fn a_region_has_one_currency() {
     }
     let mut currencies = BTreeSet::new();
     for line in book("other_clouds.csv") {
-        let currency = Currency::from_code(line.get("currency"));
+        let currency = Currency::from_name(line.get("currency"));
         assert!(currency.is_some(), "{}", line.get("currency"));
         currencies.insert((line.get("provider").to_owned(), currency));
     }

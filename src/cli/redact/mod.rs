@@ -139,7 +139,7 @@ impl Masks {
             Detail::Demand => kept(text, MissingData::from_name(text).is_some()),
             Detail::Figures => kept(text, each(text, |figure| FIGURES.contains(&figure))),
             Detail::Rejections => kept(text, each(text, is_rejection)),
-            Detail::Currency => kept(text, Currency::from_code(text).is_some()),
+            Detail::Currency => kept(text, Currency::from_name(text).is_some()),
             Detail::Commitment => self.masked(Named::Commitment, text),
             Detail::Tag => kept(text, is_common_key(text)),
             Detail::Elapsed => kept(text, is_time_span(text)),

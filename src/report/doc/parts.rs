@@ -14,7 +14,7 @@ columns! {
     fn answer(doc: Doc) {
         word[ANSWERS] "planner", "", Data, doc.name, "The command that was asked.";
         text "headline", "", Data, doc.headline.clone(), "The answer in one sentence.";
-        opt word[Currency::CODES] "currency", "", Data, currency(doc), "Of all amounts; null where there are none, or where they are in several.";
+        opt word[Currency::NAMES] "currency", "", Data, currency(doc), "Of all amounts; null where there are none, or where they are in several.";
     }
 
     fn given<'a>(fact: &'a Given) {

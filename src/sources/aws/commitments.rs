@@ -148,7 +148,7 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
         start: stated(id, "start", reservation.start().and_then(timestamp))?,
         end: stated(id, "end", reservation.end().and_then(timestamp))?,
         currency: code.map_or(Ok(Currency::of_region(region)), |code| {
-            stated(id, "currency", Currency::from_code(code.as_str()))
+            stated(id, "currency", Currency::from_name(code.as_str()))
         })?,
         upfront,
         recurring_hourly,
@@ -236,7 +236,7 @@ fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
         SavingsPlanKind::Ec2Instance => stated(id, name, text(field)).map(Some),
         _ => Ok(None),
     };
-    let currency = plan.currency().and_then(|code| Currency::from_code(code.as_str()));
+    let currency = plan.currency().and_then(|code| Currency::from_name(code.as_str()));
     let payment = plan.payment_option().and_then(|payment| payment_option(payment.as_str()));
     let hourly = plan.commitment().and_then(|amount| amount.parse().ok());
     Ok(SavingsPlan {
@@ -323,7 +323,7 @@ fn quote(rate: &SavingsPlanOfferingRate, region: &str, read_on: Date) -> Option<
         SavingsPlanType::Compute => PriceOption::ComputeSavingsPlan(term),
         _ => return None,
     };
-    let currency = Currency::from_code(plan.currency()?.as_str())?;
+    let currency = Currency::from_name(plan.currency()?.as_str())?;
     let amount: Decimal = rate.rate()?.parse().ok()?;
     // Reservations that nobody uses are listed beside, under `UnusedBox`.
     if rate.unit()? != &SavingsPlanRateUnit::Hours || !rate.usage_type()?.contains("BoxUsage:") {

@@ -98,7 +98,7 @@ fn resource(item: &Item) -> Option<AdvisedResource> {
 
 /// An amount from its digits.
 fn amount(number: Option<Number>, currency: Option<String>) -> Option<Money> {
-    let currency = Currency::from_code(currency.as_deref().unwrap_or("USD"))?;
+    let currency = Currency::from_name(currency.as_deref().unwrap_or("USD"))?;
     let text = number?.to_string();
     let amount = text.parse::<Decimal>().ok().or_else(|| Decimal::from_scientific(&text).ok())?;
     AwsOpinion::estimate(amount, currency)

@@ -279,7 +279,7 @@ fn term_dimensions(term: &Value) -> impl Iterator<Item = &Value> {
 /// The amount of one price dimension in a known currency.
 fn price_per_unit(dimension: &Value) -> Option<(Decimal, Currency)> {
     dimension["pricePerUnit"].as_object()?.iter().find_map(|(code, amount)| {
-        Some((amount.as_str()?.parse::<Decimal>().ok()?.normalize(), Currency::from_code(code)?))
+        Some((amount.as_str()?.parse::<Decimal>().ok()?.normalize(), Currency::from_name(code)?))
     })
 }
 

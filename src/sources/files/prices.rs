@@ -100,7 +100,7 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
         option: named(cells, "option", PriceOption::from_name)?,
         zone: None,
     };
-    let currency = named(cells, "currency", Currency::from_code)?;
+    let currency = named(cells, "currency", Currency::from_name)?;
     let billed = Currency::of_region(&key.region);
     if provider == Provider::Aws && currency != billed {
         return Err(format!("{} is billed in {billed}, not in {currency}", key.region));

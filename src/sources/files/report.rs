@@ -283,7 +283,7 @@ impl Amounts {
         let Some(code) = code else {
             return Ok(Self { place, currency: usual });
         };
-        match Currency::from_code(code) {
+        match Currency::from_name(code) {
             Some(currency) => Ok(Self { place, currency }),
             None => {
                 Err((format!("{place}.currency"), format!("`{code}` is not a supported currency")))

@@ -118,7 +118,7 @@ impl Cost {
     fn rate(&self) -> Result<Option<HourlyRate>, Wrong> {
         let Some(amount) = self.hourly_cost else { return Ok(None) };
         let wrong = |expected: &str| ("cost", format!("expected {expected}"));
-        let currency = Currency::from_code(&self.currency)
+        let currency = Currency::from_name(&self.currency)
             .ok_or_else(|| wrong("`currency` to be a known code"))?;
         // Rates are written with six decimals.
         let amount = Decimal::from_f64(amount).map(|amount| amount.round_dp(6));

@@ -62,7 +62,7 @@ impl Summary {
             .and_then(|fee| fee.parse::<Decimal>().ok())
             .filter(|fee| !fee.is_sign_negative())
             .zip(match &self.currency_code {
-                Some(code) => Currency::from_code(code),
+                Some(code) => Currency::from_name(code),
                 None => Some(Currency::of_region(region)),
             });
         TrainingPlan {

@@ -158,7 +158,7 @@ impl<'a> Fields<'a> {
     ) -> Result<Result<Currency, String>, String> {
         // ISO 4217 writes codes in capitals, and some exports do not.
         Ok(match self.owned(field)?.map(|code| code.to_uppercase()) {
-            Some(code) => Currency::from_code(&code).ok_or(code),
+            Some(code) => Currency::from_name(&code).ok_or(code),
             None => Ok(assumed.ok_or("it does not say its currency")?),
         })
     }

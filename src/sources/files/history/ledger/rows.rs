@@ -70,7 +70,7 @@ table! {
 /// When it has a value that is never written.
 pub(in crate::sources::files::history) fn day_of(row: &Row<'_>) -> Result<WorkloadDay, TableError> {
     let currency =
-        row.optional_text(18)?.map(|code| named(code, Currency::from_code)).transpose()?;
+        row.optional_text(18)?.map(|code| named(code, Currency::from_name)).transpose()?;
     let money = |column: usize| -> Result<Option<Money>, TableError> {
         match (number(row, column)?, currency) {
             (None, _) => Ok(None),
@@ -157,7 +157,7 @@ table! {
 pub(in crate::sources::files::history) fn action_of(
     row: &Row<'_>,
 ) -> Result<(String, Date, RecordedAction), TableError> {
-    let currency = named(row.text(12)?, Currency::from_code)?;
+    let currency = named(row.text(12)?, Currency::from_name)?;
     let money = |column| Ok::<_, TableError>(Money::new(some_number(row, column)?, currency));
     let time = |column| -> Result<Timestamp, TableError> {
         row.text(column)?.parse().map_err(|_| TableError::Value)
@@ -293,7 +293,7 @@ pub(in crate::sources::files::history) fn hour_of(
     if !is_possible {
         return Err(TableError::Value);
     }
-    let currency = row.optional_text(11)?.map(|code| named(code, Currency::from_code));
+    let currency = row.optional_text(11)?.map(|code| named(code, Currency::from_name));
     let rate = match (currency.transpose()?, number(row, 12)?, number(row, 13)?) {
         (Some(currency), Some(price), Some(effective)) => {
             Some(InstanceRate { currency, price, effective })

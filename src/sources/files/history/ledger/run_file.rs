@@ -169,7 +169,7 @@ impl Wire {
 }
 
 fn currency_of(code: &str) -> io::Result<Currency> {
-    Currency::from_code(code).ok_or_else(|| invalid("it has a currency that is not known"))
+    Currency::from_name(code).ok_or_else(|| invalid("it has a currency that is not known"))
 }
 
 fn parsed<T: FromStr>(text: &str) -> io::Result<T> {
