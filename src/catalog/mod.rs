@@ -25,7 +25,7 @@ pub use hardware::{
 pub use newer::{has_form_of_type, leading_region};
 pub use other_clouds::{ListedOffer, PricedUnit, other_clouds};
 pub use prices::{
-    Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_region_names,
-    bundled_regions_of, bundled_storage_quote, fresher_than_bundled,
+    Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_regions,
+    bundled_storage_quote, fresher_than_bundled,
 };
 pub use time_zones::time_zone;

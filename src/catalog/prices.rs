@@ -86,19 +86,9 @@ pub fn bundled_interruption_band(key: &PriceKey) -> Option<(InterruptionBand, Da
     Some((band, date))
 }
 
-/// Every region in which the catalog knows a type under any offer, in order.
-pub fn bundled_regions_of(instance_type: &str) -> Vec<&'static str> {
-    bundled_regions(Some(instance_type))
-}
-
-/// Every region in which the catalog knows anything, in order, and beside them the
-/// local zones that have prices of their own.
-pub fn bundled_region_names() -> Vec<&'static str> {
-    bundled_regions(None)
-}
-
-/// The same of one type or of all.
-fn bundled_regions(instance_type: Option<&str>) -> Vec<&'static str> {
+/// Every region in which the catalog knows a type, or any, under any offer, in order, and
+/// beside them the local zones that have prices of their own.
+pub fn bundled_regions(instance_type: Option<&str>) -> Vec<&'static str> {
     let listed =
         PRICES.rows(instance_type.as_slice()).iter().filter_map(|row| row.split(',').nth(1));
     let regions: BTreeSet<&str> =
@@ -384,10 +374,10 @@ mod tests {
 
     #[test]
     fn regions_of_a_type_are_those_of_any_offer() {
-        let regions = bundled_regions_of("p5e.48xlarge");
+        let regions = bundled_regions(Some("p5e.48xlarge"));
         assert!(regions.contains(&"us-east-2"), "sold by Capacity Block only");
         assert!(regions.is_sorted());
-        assert!(bundled_regions_of("z9.large").is_empty());
+        assert!(bundled_regions(Some("z9.large")).is_empty());
     }
 
     #[test]

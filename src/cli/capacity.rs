@@ -135,7 +135,7 @@ fn others(
     };
     let is_sold = |shape: &&InstanceShape| {
         let name = &shape.instance_type;
-        catalog::bundled_regions_of(name).contains(&key.region.as_str())
+        catalog::bundled_regions(Some(name)).contains(&key.region.as_str())
             || prices.gathered_regions_of(name).contains(key.region.as_str())
     };
     Ok(catalog::shapes().filter(is_asked).filter(is_sold).collect())

@@ -9,7 +9,7 @@ use super::{
     output, refused,
 };
 use crate::analysis::{AWS, Offer, Question, SortBy, compare, providers, sold_elsewhere};
-use crate::catalog::{Prices, bundled_region_names};
+use crate::catalog::{Prices, bundled_regions};
 use crate::config::SettingsFile;
 use crate::domain::{PriceBook, counted, shown};
 use crate::gather::{PublicRefresh, RefreshOptions, refresh_prices, refresh_public_prices};
@@ -237,7 +237,7 @@ fn public_prices(
             .with_hint("set GPUCOST_CACHE_DIR to a writable directory")
     })?;
     let usual = io.variable("AWS_ENDPOINT_URL");
-    let every = || bundled_region_names().into_iter().map(str::to_owned);
+    let every = || bundled_regions(None).into_iter().map(str::to_owned);
     let options = PublicRefresh {
         endpoint_url: args.aws.endpoint_url.as_ref().or(usual).cloned(),
         regions: match estate::asked_regions(&args.aws, settings, io)? {

@@ -60,11 +60,6 @@ impl Pace {
     pub fn tokens_per_second(&self) -> f64 {
         self.sequences * self.output_tokens / self.round_seconds
     }
-
-    /// Sequences that end.
-    pub fn sequences_per_second(&self) -> f64 {
-        self.sequences / self.round_seconds
-    }
 }
 
 impl Peak {

@@ -160,7 +160,7 @@ fn computed_curve() -> ThroughputCurve {
     let point = |power: u32| {
         let batch: u32 = 1 << power;
         let pace = work.pace(peak, f64::from(batch));
-        CurvePoint { batch, items_per_second: pace.sequences_per_second() }
+        CurvePoint { batch, items_per_second: pace.sequences / pace.round_seconds }
     };
     ThroughputCurve::new((0..=6).map(point).collect()).expect("it rises")
 }

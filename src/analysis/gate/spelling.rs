@@ -4,7 +4,7 @@
 use super::evaluation::{Words, place};
 use super::policy::denies;
 use super::{Allowance, GatePolicy, Glob, Violation, policy_rule};
-use crate::catalog::{bundled_region_names, has_form_of_type, leading_region, shapes};
+use crate::catalog::{bundled_regions, has_form_of_type, leading_region, shapes};
 use crate::domain::{Severity, nearest_names};
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub fn spelled_type(pattern: &str) -> Spelling {
 /// How a region or a pattern of regions is spelled. A whole name in the form of a
 /// region's may be newer than the catalog.
 pub fn spelled_region(pattern: &str) -> Spelling {
-    let mut regions = bundled_region_names();
+    let mut regions = bundled_regions(None);
     regions.retain(|name| is_region(name));
     let meant: BTreeSet<String> = regions
         .iter()

@@ -3,7 +3,7 @@
 
 use super::question::{AWS, Question, SortBy};
 use crate::catalog::{
-    self, ListedOffer, PricedUnit, Prices, bundled_interruption_band, bundled_regions_of, family,
+    self, ListedOffer, PricedUnit, Prices, bundled_interruption_band, bundled_regions, family,
     observed_quote, other_clouds, shapes, whole_device_spec,
 };
 use crate::domain::{
@@ -213,7 +213,7 @@ fn aws_offers(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
         if !asks_for(question, &bare) {
             continue;
         }
-        let mut regions: BTreeSet<&str> = bundled_regions_of(name).into_iter().collect();
+        let mut regions: BTreeSet<&str> = bundled_regions(Some(name)).into_iter().collect();
         regions.extend(prices.gathered_regions_of(name));
         regions.retain(|region| question.asks_region(AWS, Some(region)));
         offers.extend(regions.into_iter().map(|region| in_region(&bare, region, question, prices)));

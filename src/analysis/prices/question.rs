@@ -1,6 +1,6 @@
 //! What somebody wants to know about prices.
 
-use crate::catalog::{Prices, bundled_regions_of, other_clouds, shapes};
+use crate::catalog::{Prices, bundled_regions, other_clouds, shapes};
 use crate::domain::{
     AcceleratorKind, GpuOffer, OperatingSystem, matches_pattern, nearest_names, plain_name,
 };
@@ -214,7 +214,7 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
     let asked = types_of(|provider| question.asks_provider(provider));
     for name in &question.instance_types {
         let is_known = types.iter().any(|known| known.eq_ignore_ascii_case(name))
-            || !bundled_regions_of(&name.to_ascii_lowercase()).is_empty()
+            || !bundled_regions(Some(&name.to_ascii_lowercase())).is_empty()
             || !prices.gathered_regions_of(&name.to_ascii_lowercase()).is_empty();
         if !is_known {
             unknown.push(UnknownName::new("instance type", name, asked.iter().map(String::as_str)));

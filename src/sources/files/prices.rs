@@ -1,7 +1,7 @@
 //! Prices in files: those that a user negotiated as CSV, and the cache of a refresh, which is an
 //! estate that holds prices and nothing else.
 
-use crate::catalog::{bundled_regions_of, has_form_of_type, leading_region, shape, shapes};
+use crate::catalog::{bundled_regions, has_form_of_type, leading_region, shape, shapes};
 use crate::domain::{
     Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
     PriceOrigin, PriceQuote, Provider, Tenancy, nearest_names,
@@ -136,7 +136,7 @@ fn check_region(name: &str) -> Result<(), String> {
 
 /// An instance type, of the catalog or newer than it.
 fn check_instance_type(name: &str) -> Result<(), String> {
-    if has_form_of_type(name) || shape(name).is_some() || !bundled_regions_of(name).is_empty() {
+    if has_form_of_type(name) || shape(name).is_some() || !bundled_regions(Some(name)).is_empty() {
         return Ok(());
     }
     let known = shapes().map(|shape| shape.instance_type.as_str());
@@ -257,7 +257,7 @@ mod tests {
         let mut checked = 0;
         for name in shapes().map(|shape| shape.instance_type.as_str()) {
             assert_eq!(check_instance_type(name), Ok(()));
-            for place in bundled_regions_of(name) {
+            for place in bundled_regions(Some(name)) {
                 assert_eq!(check_region(place), Ok(()));
                 checked += 1;
             }
