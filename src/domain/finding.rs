@@ -1,5 +1,6 @@
 //! Findings and the evidence without which they cannot exist.
 
+use super::defaults::with_defaults;
 use super::named::named_enum;
 use super::{Metric, Money, SeriesSource, Statistic, Window};
 
@@ -148,30 +149,19 @@ pub struct Finding {
     pub recommendation: Recommendation,
 }
 
-/// The judgement part of a finding, apart from what it is about.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Assessment {
-    pub severity: Severity,
-    pub confidence: Confidence,
-    pub kind: FindingKind,
-    /// One line for people.
-    pub title: String,
-    /// What acting on this alone would save per month.
-    pub monthly_savings: Option<Money>,
-    pub recommendation: Recommendation,
-}
-
-/// A derived warning about advice whose saving is not known.
-impl Default for Assessment {
-    fn default() -> Self {
-        Self {
-            severity: Severity::Warning,
-            confidence: Confidence::Derived,
-            kind: FindingKind::Optimization,
-            title: String::new(),
-            monthly_savings: None,
-            recommendation: Recommendation::default(),
-        }
+with_defaults! {
+    /// The judgement part of a finding, apart from what it is about: unless said otherwise, a
+    /// derived warning about advice whose saving is not known.
+    #[derive(Debug, Clone, PartialEq)]
+    Assessment {
+        severity: Severity = Severity::Warning,
+        confidence: Confidence = Confidence::Derived,
+        kind: FindingKind = FindingKind::Optimization,
+        /// One line for people.
+        title: String = String::new(),
+        /// What acting on this alone would save per month.
+        monthly_savings: Option<Money> = None,
+        recommendation: Recommendation = Recommendation::default(),
     }
 }
 

@@ -8,6 +8,7 @@ mod cause;
 mod claim;
 mod commitment;
 mod committed;
+mod defaults;
 mod device_use;
 mod directory;
 mod finding;
