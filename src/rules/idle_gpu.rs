@@ -41,11 +41,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         .into_iter()
         .chain(subject.cpu_evidence())
         .chain(second_opinion(subject.workload));
-    let confidence = subject.confidence();
     let decimals = decimals_apart(decisive.observed, decisive.threshold);
     let judgement = Assessment {
-        severity: META.severity,
-        confidence,
         kind: subject.idle_kind(),
         title: format!(
             "{} is idle: {} {:.decimals$}% (p99) for {}{}",
@@ -59,6 +56,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         recommendation: subject
             .beside_busy_cpu()
             .unwrap_or_else(|| recommendation(subject, by_power)),
+        ..subject.assessment(&META)
     };
     Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
 }
