@@ -1,6 +1,6 @@
 //! Sums of the amounts of lines, with how many lines stated none.
 
-use crate::domain::BillCosts;
+use crate::domain::{BillCosts, sums};
 use rust_decimal::Decimal;
 
 /// A sum of amounts, exact as long as it stays below 79 billion.
@@ -22,12 +22,6 @@ impl Tally {
             }
             None => self.absent += 1,
         }
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.sum += other.sum;
-        self.stated += other.stated;
-        self.absent += other.absent;
     }
 
     /// The sum; absent where no line stated an amount.
@@ -63,13 +57,6 @@ impl CostSums {
         self.billed.add(costs.billed);
     }
 
-    pub(super) fn merge(&mut self, other: Self) {
-        self.list.merge(other.list);
-        self.contracted.merge(other.contracted);
-        self.effective.merge(other.effective);
-        self.billed.merge(other.billed);
-    }
-
     /// What is saved against the list price, percent of it; absent unless every line states
     /// both.
     pub fn savings_percent(&self) -> Option<Decimal> {
@@ -77,12 +64,9 @@ impl CostSums {
     }
 }
 
-/// What sums come to together.
-pub(super) fn merged<T: Default>(sums: impl Iterator<Item = T>, merge: fn(&mut T, T)) -> T {
-    sums.fold(T::default(), |mut whole, part| {
-        merge(&mut whole, part);
-        whole
-    })
+sums! {
+    Tally { sum, stated, absent }
+    CostSums { list, contracted, effective, billed }
 }
 
 /// A part of a whole, percent; absent where the whole is not above zero, and where the part is

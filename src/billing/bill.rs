@@ -1,9 +1,11 @@
 //! What a bill amounts to.
 
-use super::amounts::{CostSums, Tally, merged, share};
+use super::amounts::{CostSums, Tally, share};
 use super::comparison::Comparison;
 use super::rates::DerivedRate;
-use crate::domain::{BillLine, Currency, LineKind, Provider, PurchaseOption, Window, named_key};
+use crate::domain::{
+    BillLine, Currency, LineKind, Provider, PurchaseOption, Window, named_key, sums,
+};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,12 +52,12 @@ impl CurrencyBill {
     /// Sums over every line that counts.
     pub fn total(&self) -> CostSums {
         let counting = self.kinds.iter().filter(|lines| lines.kind.counts());
-        merged(counting.map(|lines| lines.costs), CostSums::merge)
+        counting.map(|lines| lines.costs).sum()
     }
 
     /// Sums over instances with accelerators.
     pub fn of_instances(&self) -> CostSums {
-        merged(self.instances.iter().map(|instance| instance.parts.total()), CostSums::merge)
+        self.instances.iter().map(|instance| instance.parts.total()).sum()
     }
 
     /// Hours and costs of instances with accelerators by how they are paid for.
@@ -70,8 +72,8 @@ impl CurrencyBill {
     /// What of all commitments was used, and what was not.
     pub fn used_and_unused(&self) -> (Tally, Tally) {
         let commitments = || self.commitments.iter();
-        let used = merged(commitments().map(|commitment| commitment.used), Tally::merge);
-        (used, merged(commitments().map(|commitment| commitment.unused), Tally::merge))
+        let used = commitments().map(|commitment| commitment.used).sum();
+        (used, commitments().map(|commitment| commitment.unused).sum())
     }
 
     /// The share of what is paid for commitments that something used, percent.
@@ -107,12 +109,12 @@ pub struct Part {
     pub costs: CostSums,
 }
 
+sums! { Part { hours, costs } }
+
 impl Parts {
     pub(super) fn merge(&mut self, other: &Self) {
         for (option, part) in &other.0 {
-            let own = self.0.entry(*option).or_default();
-            own.hours.merge(part.hours);
-            own.costs.merge(part.costs);
+            *self.0.entry(*option).or_default() += *part;
         }
     }
 
@@ -126,11 +128,11 @@ impl Parts {
     }
 
     pub fn hours(&self) -> Tally {
-        merged(self.0.values().map(|part| part.hours), Tally::merge)
+        self.0.values().map(|part| part.hours).sum()
     }
 
     pub fn total(&self) -> CostSums {
-        merged(self.0.values().map(|part| part.costs), CostSums::merge)
+        self.0.values().map(|part| part.costs).sum()
     }
 
     /// List price of the hours that commitments cover, and of all that they could cover: all

@@ -164,7 +164,7 @@ impl Comparer {
             Place::Other(reason) => {
                 let is_about_hours = !matches!(reason, DifferenceReason::Line(_));
                 let hours = line.hours.filter(|_| is_about_hours).unwrap_or_default();
-                open.parts.entry(reason).or_default().add(DifferencePart { hours, cost });
+                *open.parts.entry(reason).or_default() += DifferencePart { hours, cost };
                 if line.kind == LineKind::Instance && is_accelerated {
                     open.used_by(group).add(cost, None);
                 }
@@ -256,11 +256,11 @@ impl Comparer {
                 one.add((hour, instance.stretch_of(hour)), hours, part, is_committed);
             } else {
                 let cost = part.effective.unwrap_or_default();
-                one.elsewhere.add(DifferencePart { hours, cost });
+                one.elsewhere += DifferencePart { hours, cost };
             }
         }
-        one.used.merge(used);
-        open.used_by(group).merge(used);
+        one.used += used;
+        *open.used_by(group) += used;
     }
 
     /// What was found, in one currency. `begin` is when the first usage of the bill begins.
@@ -282,7 +282,7 @@ impl Comparer {
             let (compared, parts) = self.compared(instance, currency, billed, begin);
             audit += compared.audit.unwrap_or_default();
             for (reason, part) in parts {
-                differences.entry(reason).or_default().add(part);
+                *differences.entry(reason).or_default() += part;
             }
             instances.push(compared);
         }
@@ -339,10 +339,10 @@ impl Comparer {
                 None => own = BTreeMap::from([(DifferenceReason::Unpriced, open.stated)]),
             }
             for (reason, part) in own {
-                parts.entry(reason).or_default().add(part);
+                *parts.entry(reason).or_default() += part;
             }
         }
-        parts.entry(DifferenceReason::OtherTime).or_default().add(billed.elsewhere);
+        *parts.entry(DifferenceReason::OtherTime).or_default() += billed.elsewhere;
         let mut differences: BTreeMap<DifferenceName, Decimal> = BTreeMap::new();
         for (reason, part) in &parts {
             *differences.entry(reason.name()).or_default() += part.cost;
@@ -415,9 +415,9 @@ impl OpenStretch {
             self.unstated += hours;
             return;
         };
-        self.stated.add(DifferencePart { hours, cost });
+        self.stated += DifferencePart { hours, cost };
         if let Some(cost) = part.contracted {
-            self.priced.add(DifferencePart { hours, cost });
+            self.priced += DifferencePart { hours, cost };
         }
     }
 }

@@ -1,8 +1,8 @@
 //! How a bill differs from an audit, and how far what it bills was used.
 
-use super::amounts::{merged, share};
+use super::amounts::share;
 use super::expected::DECIMALS;
-use crate::domain::{LineKind, Window, named_enum};
+use crate::domain::{LineKind, Window, named_enum, sums};
 use crate::usage::HourUse;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -84,11 +84,9 @@ pub struct DifferencePart {
     pub cost: Decimal,
 }
 
-impl DifferencePart {
-    pub(super) fn add(&mut self, other: Self) {
-        self.hours += other.hours;
-        self.cost += other.cost;
-    }
+sums! {
+    DifferencePart { hours, cost }
+    UsedCost { cost, useful, spare, idle, unmeasured }
 }
 
 /// A bill beside an audit, in one currency. Costs are effective.
@@ -110,7 +108,7 @@ pub struct Comparison {
 impl Comparison {
     /// Over all instances with accelerators.
     pub fn used(&self) -> UsedCost {
-        merged(self.used.values().copied(), UsedCost::merge)
+        self.used.values().copied().sum()
     }
 }
 
@@ -174,14 +172,6 @@ impl UsedCost {
         self.idle += idle;
         self.useful += useful;
         self.spare += cost - unmeasured - idle - useful;
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.cost += other.cost;
-        self.useful += other.useful;
-        self.spare += other.spare;
-        self.idle += other.idle;
-        self.unmeasured += other.unmeasured;
     }
 
     /// The idle share of what was measured, percent.

@@ -413,9 +413,9 @@ fn divided(instances: &[InstanceCost], parents: &BTreeMap<String, Tally>) -> Div
         else {
             continue;
         };
-        divided.cost.merge(instance.parts.total().effective);
+        divided.cost += instance.parts.total().effective;
         if seen.insert(id) {
-            divided.allocated.merge(*parts);
+            divided.allocated += *parts;
         }
     }
     divided

@@ -52,6 +52,7 @@ mod spelling;
 mod spot;
 mod spot_run;
 mod subject;
+mod sums;
 mod tags;
 mod terraform;
 mod time;
@@ -150,6 +151,7 @@ pub(crate) use spelling::{matches_pattern, plain_name};
 pub use spot::{SpotHistory, spot_history, time_weighted_mean};
 pub use spot_run::{SpotAction, SpotInterruption, SpotNotice, SpotRun};
 pub use subject::{DriverMetric, GapSubject, GpuLabel, Hidden, LogColumn};
+pub(crate) use sums::sums;
 pub use tags::{OWNER_TAGS, RESTARTABLE_TAG, is_restartable, size_mib};
 pub(crate) use tags::{says_restartable, tag_value};
 pub use terraform::{

@@ -3,7 +3,7 @@
 
 use crate::analysis::expected::ListPrices;
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Currency, HourlyRate, InstanceCost, Money, PriceOption, Workload};
+use crate::domain::{Currency, HourlyRate, InstanceCost, Money, PriceOption, Workload, sums};
 use crate::savings::UnusedCommitment;
 use rust_decimal::Decimal;
 
@@ -31,18 +31,11 @@ pub struct CostSteps {
     pub cost: Decimal,
 }
 
-impl CostSteps {
-    fn add(&mut self, other: &Self) {
-        self.list += other.list;
-        self.unlisted += other.unlisted;
-        self.discount += other.discount;
-        self.spot += other.spot;
-        self.commitments += other.commitments;
-        self.idle_storage += other.idle_storage;
-        self.unused += other.unused;
-        self.cost += other.cost;
-    }
+sums! {
+    CostSteps { list, unlisted, discount, spot, commitments, idle_storage, unused, cost }
+}
 
+impl CostSteps {
     /// The cost as it follows from the other figures.
     pub fn explained(&self) -> Decimal {
         self.list + self.unlisted - self.discount - self.spot - self.commitments
@@ -85,10 +78,8 @@ impl Reconciliation {
         let unused = audit.unused.iter().filter_map(of_unused);
         let rows: Vec<ReconciledRow> = workloads.chain(unused).collect();
         let currency = audit.totals.currency;
-        let mut total = CostSteps::default();
-        for row in rows.iter().filter(|row| row.currency == currency) {
-            total.add(&row.steps);
-        }
+        let of_currency = rows.iter().filter(|row| row.currency == currency);
+        let total = of_currency.map(|row| row.steps).sum();
         Self { rows, currency, total }
     }
 }
