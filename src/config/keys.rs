@@ -191,9 +191,7 @@ impl Reader<'_> {
         if let DeValue::Table(table) = entry.value.get_ref() {
             return self.read(table, entry.line, &called, keys);
         }
-        let message = format!("expected one table {called}");
-        self.problem(entry.value.span(), message);
-        None
+        self.refuse(entry.value, format!("expected one table {called}"))
     }
 
     /// A table that may be there often; each with the line of its header.
@@ -204,9 +202,8 @@ impl Reader<'_> {
     ) -> Option<Vec<(T, usize)>> {
         let called = format!("[[{}]]", entry.name);
         let DeValue::Array(tables) = entry.value.get_ref() else {
-            let message = format!("expected tables {called}, in double brackets");
-            self.problem(entry.value.span(), message);
-            return None;
+            return self
+                .refuse(entry.value, format!("expected tables {called}, in double brackets"));
         };
         let mut read = Vec::new();
         for table in tables.iter() {
@@ -229,9 +226,7 @@ impl Reader<'_> {
         keys: &[Key<T>],
     ) -> Option<Vec<(String, T, usize)>> {
         let DeValue::Table(tables) = entry.value.get_ref() else {
-            let message = format!("expected one table [{}]", entry.name);
-            self.problem(entry.value.span(), message);
-            return None;
+            return self.refuse(entry.value, format!("expected one table [{}]", entry.name));
         };
         let mut read = Vec::new();
         for (key, value) in tables {
@@ -306,18 +301,13 @@ impl Reader<'_> {
         };
         let is_day = text.len() == "2026-12-31".len();
         let day: Option<Date> = text.parse().ok().filter(|_| is_day);
-        if day.is_none() {
-            let message = "expected a date such as 2026-12-31".to_owned();
-            self.problem(value.span(), message);
-        }
-        day
+        day.or_else(|| self.refuse(value, "expected a date such as 2026-12-31"))
     }
 
     /// A list of texts, each with its line.
     pub(super) fn strings(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Vec<(String, usize)>> {
         let DeValue::Array(list) = value.get_ref() else {
-            self.problem(value.span(), "expected a list of quoted strings".to_owned());
-            return None;
+            return self.refuse(value, "expected a list of quoted strings");
         };
         if list.is_empty() {
             let message = "empty list; add an entry or omit the key";

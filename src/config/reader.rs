@@ -78,6 +78,16 @@ impl<'a> Reader<'a> {
         self.at(self.line(&span), &message);
     }
 
+    /// Notes that a value is not what was expected.
+    pub(super) fn refuse<T>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        message: impl Into<String>,
+    ) -> Option<T> {
+        self.problem(value.span(), message.into());
+        None
+    }
+
     /// Notes an error in a line.
     pub(super) fn at(&mut self, line: usize, message: &str) {
         if !self.is_full() {
@@ -107,10 +117,7 @@ impl<'a> Reader<'a> {
     pub(super) fn string(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
         match value.get_ref() {
             DeValue::String(text) if !text.trim().is_empty() => Some(text.to_string()),
-            _ => {
-                self.problem(value.span(), "expected a quoted string".to_owned());
-                None
-            }
+            _ => self.refuse(value, "expected a quoted string"),
         }
     }
 
@@ -120,10 +127,7 @@ impl<'a> Reader<'a> {
             DeValue::Integer(_) | DeValue::Float(_) => {
                 Some(self.text[value.span()].replace('_', ""))
             }
-            _ => {
-                self.problem(value.span(), "expected a number".to_owned());
-                None
-            }
+            _ => self.refuse(value, "expected a number"),
         }
     }
 
@@ -137,10 +141,7 @@ impl<'a> Reader<'a> {
         let text = self.text_of_number(value)?;
         let number: Option<f64> = text.parse().ok();
         let within = number.filter(|number| (least..=most).contains(number));
-        if within.is_none() {
-            self.problem(value.span(), format!("expected a number from {least} to {most}"));
-        }
-        within
+        within.or_else(|| self.refuse(value, format!("expected a number from {least} to {most}")))
     }
 
     /// An exact amount from zero.
@@ -148,10 +149,7 @@ impl<'a> Reader<'a> {
         let text = self.text_of_number(value)?;
         let amount: Option<Decimal> = text.parse().ok();
         let amount = amount.filter(|amount| !amount.is_sign_negative());
-        if amount.is_none() {
-            self.problem(value.span(), "expected an amount of zero or more".to_owned());
-        }
-        amount
+        amount.or_else(|| self.refuse(value, "expected an amount of zero or more"))
     }
 
     /// A value as it was written.

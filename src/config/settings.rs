@@ -173,9 +173,7 @@ fn time_zone(name: &str) -> Result<String, String> {
 impl Reader<'_> {
     fn discounts(&mut self, value: &Spanned<DeValue<'_>>) -> Option<BTreeMap<String, Decimal>> {
         let DeValue::Table(table) = value.get_ref() else {
-            let message = "expected one table [prices.discount_percent]".to_owned();
-            self.problem(value.span(), message);
-            return None;
+            return self.refuse(value, "expected one table [prices.discount_percent]");
         };
         let mut discounts = BTreeMap::new();
         for (key, value) in table {
@@ -192,17 +190,10 @@ impl Reader<'_> {
             }
             let Some(text) = self.text_of_number(value) else { continue };
             let percent: Option<Decimal> = text.parse().ok();
-            match percent
+            let percent = percent
                 .filter(|percent| !percent.is_sign_negative() && *percent < Decimal::ONE_HUNDRED)
-            {
-                Some(percent) => {
-                    discounts.insert(family.to_owned(), percent);
-                }
-                None => {
-                    let message = "expected a percentage from 0 to below 100".to_owned();
-                    self.problem(value.span(), message);
-                }
-            }
+                .or_else(|| self.refuse(value, "expected a percentage from 0 to below 100"));
+            discounts.extend(percent.map(|percent| (family.to_owned(), percent)));
         }
         Some(discounts)
     }
