@@ -1,8 +1,8 @@
 //! The recorded situations in `fixtures/rules/`.
 
 use crate::rules::builder::audited;
-use gpucost::analysis::Audit;
-use gpucost::domain::{Comparator, Evidence, Finding, Gap};
+use gpucost::analysis::{Audit, AuditDiff};
+use gpucost::domain::{Comparator, Evidence, Finding, Gap, Money};
 use gpucost::rules::{CLUSTER_RULES, RULES};
 use gpucost::sources::files::{Keep, read_estate};
 use rust_decimal::Decimal;
@@ -105,4 +105,17 @@ pub fn holds(evidence: &Evidence) -> bool {
         Comparator::AtLeast => observed >= threshold,
         Comparator::Equal => observed == threshold,
     }
+}
+
+/// What all rows of a diff together change the cost by; it is the change of the sums wherever
+/// everything is priced in one currency.
+pub fn sum_of_rows(diff: &AuditDiff<'_>) -> Option<Money> {
+    let zero = Money::zero(diff.new.totals.currency);
+    let added = diff.added.iter().map(|workload| workload.monthly_cost);
+    let changed = diff.changed.iter().map(|change| change.monthly_cost().change());
+    let unused = diff.unused.iter().map(|change| change.monthly_cost.change());
+    let mut gained = added.chain(changed).chain(unused);
+    let gained = gained.try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
+    let mut removed = diff.removed.iter();
+    removed.try_fold(gained, |sum, workload| sum.checked_sub(workload.monthly_cost?).ok())
 }

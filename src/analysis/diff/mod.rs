@@ -169,19 +169,6 @@ impl<'a> AuditDiff<'a> {
             appeared,
         }
     }
-
-    /// What all rows together change the cost by; it is the change of the sums
-    /// wherever everything is priced in one currency.
-    pub fn sum_of_rows(&self) -> Option<Money> {
-        let zero = Money::zero(self.new.totals.currency);
-        let added = self.added.iter().map(|workload| workload.monthly_cost);
-        let changed = self.changed.iter().map(|change| change.monthly_cost().change());
-        let unused = self.unused.iter().map(|change| change.monthly_cost.change());
-        let mut gained = added.chain(changed).chain(unused);
-        let gained = gained.try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
-        let mut removed = self.removed.iter();
-        removed.try_fold(gained, |sum, workload| sum.checked_sub(workload.monthly_cost?).ok())
-    }
 }
 
 /// What is unused before and now, by id; of what is the same on both sides nothing is reported.

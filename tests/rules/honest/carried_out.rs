@@ -3,6 +3,7 @@
 
 use super::config;
 use super::draft::{estate_of, fleet};
+use crate::rules::fixtures::sum_of_rows;
 use crate::rules::plan::apply::{apply, origin};
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, audit};
 use gpucost::domain::{Action, ActionKind, Currency, Money, PastAudit, Policy, ResourceId, Risk};
@@ -248,7 +249,7 @@ impl Twice {
         }
         let (old, new) = (PastAudit::of(&self.before), PastAudit::of(&self.after));
         let diff = AuditDiff::of(&old, &new);
-        assert_eq!(diff.sum_of_rows(), diff.monthly_cost.change());
+        assert_eq!(sum_of_rows(&diff), diff.monthly_cost.change());
     }
 
     /// No waste is new but the storage of what was stopped.
