@@ -70,10 +70,11 @@ pub use served::{
     MeasuredService, NotMeasured, RunningWorkload, measured_service, running_workload,
 };
 pub use sums::{
-    Charge, ChargeKind, ClaimKey, ClassTotals, CostSplit, CostSteps, Entry, EntrySubject, Funnel,
-    GroupKey, GroupRow, GroupSums, GroupTable, Grouping, GroupingKeys, Groups, PriceUse,
-    ReconciledRow, Reconciliation, RunDays, Showback, ShowbackPart, ShowbackSums, Totals,
-    UnusedCharge, charges, daily_charges, daily_unused_charges, entries_of, ledger, unused_charges,
+    Charge, ChargeKind, ChargePart, ClaimKey, ClassTotals, CostSplit, CostSteps, Entry,
+    EntrySubject, Funnel, GroupKey, GroupRow, GroupSums, GroupTable, Grouping, GroupingKeys,
+    Groups, PriceUse, ReconciledRow, Reconciliation, RunDays, Showback, ShowbackPart, ShowbackSums,
+    Totals, UnusedCharge, charges, daily_charges, daily_unused_charges, entries_of, ledger,
+    unused_charges,
 };
 pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};

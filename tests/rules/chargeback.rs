@@ -9,7 +9,7 @@ use gpucost::analysis::gate::{
     Budget, BudgetBasis, GateOutcome, GatePolicy, GateReport, Scope, gate,
 };
 use gpucost::analysis::{
-    Audit, AuditedWorkload, Charge, ChargeKind, GroupKey, GroupSums, Groups, ListPrices,
+    Audit, AuditedWorkload, Charge, ChargePart, GroupKey, GroupSums, Groups, ListPrices,
     Reconciliation, RunDays, audit, charges, daily_charges, ledger,
 };
 use gpucost::domain::{Classification, Money, Policy, Risk};
@@ -147,7 +147,7 @@ fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
         prop_assert_eq!(parts.map(Money::amount).iter().sum::<Decimal>(), effective);
         prop_assert_eq!(
             charge.billed.amount().is_zero(),
-            charge.commitment.is_some() || effective.is_zero()
+            charge.part.commitment.is_some() || effective.is_zero()
         );
         *by_workload.entry(charge.one.workload.id()).or_default() += effective;
     }
@@ -159,20 +159,14 @@ fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
 }
 
 /// What a charge of the window and its days have in common.
-type OfCharge = (String, ChargeKind, Option<String>, Option<String>, Option<Decimal>);
+type OfCharge = (String, ChargePart);
 
 /// The days of every charge add up to it, to the cent.
 fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
     let sums = |charges: Vec<Charge<'_>>| {
         let mut sums: BTreeMap<OfCharge, [Decimal; 3]> = BTreeMap::new();
         for charge in charges {
-            let of = (
-                charge.one.workload.id(),
-                charge.kind,
-                charge.commitment,
-                charge.zone,
-                charge.unit_price,
-            );
+            let of = (charge.one.workload.id(), charge.part);
             let amounts = [charge.effective, charge.list, charge.billed].map(Money::amount);
             let sum = sums.entry(of).or_default();
             for (sum, amount) in sum.iter_mut().zip(amounts) {

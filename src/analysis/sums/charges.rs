@@ -32,15 +32,10 @@ pub struct Charge<'a> {
     pub instance: Option<&'a ResourceId>,
     /// The hours that it is about: those of the window, or of one of its days.
     pub period: Window,
-    pub kind: ChargeKind,
-    /// The commitment that paid for them.
-    pub commitment: Option<String>,
-    /// The availability zone, where a price of the spot market is of one.
-    pub zone: Option<String>,
+    /// How they were paid for.
+    pub part: ChargePart,
     /// Hours of instances; for what stands, those of the window.
     pub hours: Decimal,
-    /// Price of an hour without any commitment; absent for what stands.
-    pub unit_price: Option<Decimal>,
     /// The hours at that price, in whole cents.
     pub list: Money,
     /// What they cost with commitments spread over the hours that they cover, in
@@ -68,23 +63,16 @@ pub struct UnusedCharge<'a> {
     pub billed: Money,
 }
 
-/// Rows of one workload are apart by these.
+/// What the charges of one workload are apart by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Part {
-    kind: ChargeKind,
-    commitment: Option<String>,
-    zone: Option<String>,
-    unit_price: Option<Decimal>,
-}
-
-impl Part {
-    /// Whether a charge is of this part of its workload.
-    fn has(&self, charge: &Charge<'_>) -> bool {
-        self.kind == charge.kind
-            && self.commitment == charge.commitment
-            && self.zone == charge.zone
-            && self.unit_price == charge.unit_price
-    }
+pub struct ChargePart {
+    pub kind: ChargeKind,
+    /// The commitment that paid for the hours.
+    pub commitment: Option<String>,
+    /// The availability zone, where a price of the spot market is of one.
+    pub zone: Option<String>,
+    /// Price of an hour without any commitment; absent for what stands.
+    pub unit_price: Option<Decimal>,
 }
 
 /// Amounts before they are rounded.
@@ -140,7 +128,7 @@ fn unused_charge(
 pub(super) fn amounts_of(charge: &Charge<'_>, instance: &InstanceCost, hours: Decimal) -> Amounts {
     let mut sum = Amounts::default();
     for (part, amounts) in of_instance(instance, hours) {
-        if part.has(charge) {
+        if part == charge.part {
             sum.hours += amounts.hours;
             sum.effective += amounts.effective;
         }
@@ -148,12 +136,12 @@ pub(super) fn amounts_of(charge: &Charge<'_>, instance: &InstanceCost, hours: De
     sum
 }
 
-type Parts = (Currency, BTreeMap<Part, Amounts>);
+type Parts = (Currency, BTreeMap<ChargePart, Amounts>);
 
 /// The hours that its instances ran; `None` without a price.
 fn running(workload: &Workload) -> Option<Parts> {
     let cost = workload.cost.as_ref()?;
-    let mut parts: BTreeMap<Part, Amounts> = BTreeMap::new();
+    let mut parts: BTreeMap<ChargePart, Amounts> = BTreeMap::new();
     for (instance, usage) in cost.instances.iter().zip(&workload.usage) {
         for (part, amounts) in of_instance(instance, usage.running.hours()) {
             let sum = parts.entry(part).or_default();
@@ -165,9 +153,9 @@ fn running(workload: &Workload) -> Option<Parts> {
     Some((cost.hourly.currency(), parts))
 }
 
-fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> {
+fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(ChargePart, Amounts)> {
     let rate = instance.quote.rate.amount();
-    let part = |kind, commitment| Part {
+    let part = |kind, commitment| ChargePart {
         kind,
         commitment,
         zone: instance.key.zone.clone(),
@@ -206,8 +194,12 @@ fn idle_storage(
 ) -> Option<Parts> {
     let monthly = workload.idle_storage.monthly?;
     let share = window_hours.checked_div(hours_per_month)?;
-    let part =
-        Part { kind: ChargeKind::IdleStorage, commitment: None, zone: None, unit_price: None };
+    let part = ChargePart {
+        kind: ChargeKind::IdleStorage,
+        commitment: None,
+        zone: None,
+        unit_price: None,
+    };
     let amounts = Amounts { hours: window_hours, effective: monthly.amount() * share };
     (!monthly.amount().is_zero()).then(|| (monthly.currency(), BTreeMap::from([(part, amounts)])))
 }
@@ -215,7 +207,7 @@ fn idle_storage(
 fn rounded(
     (audited, period): (&AuditedWorkload, Window),
     currency: Currency,
-    parts: BTreeMap<Part, Amounts>,
+    parts: BTreeMap<ChargePart, Amounts>,
 ) -> Vec<Charge<'_>> {
     let cents = |amount: Decimal| Money::new(amount, currency).rounded();
     let exact: Decimal = parts.values().map(|part| part.effective).sum();
@@ -235,11 +227,8 @@ fn rounded(
             one: audited,
             instance: None,
             period,
-            kind: part.kind,
-            commitment: part.commitment,
-            zone: part.zone,
+            part,
             hours: sums.hours,
-            unit_price: part.unit_price,
             // Without a commitment both are one figure, also by a cent.
             list: at_price.filter(|_| is_covered).unwrap_or(effective),
             billed: if is_covered { Money::zero(currency) } else { effective },

@@ -66,7 +66,7 @@ pub fn daily_charges<'a>(
     hours_per_month: Decimal,
 ) -> Vec<Charge<'a>> {
     let daily = charges(audit, hours_per_month).into_iter().flat_map(|charge| {
-        let slices = match charge.kind {
+        let slices = match charge.part.kind {
             ChargeKind::IdleStorage => by_day(audit.window),
             _ => by_instance_and_day(&charge, days, audit.window),
         };
@@ -153,7 +153,7 @@ fn divided<'a>(charge: &Charge<'a>, slices: Vec<Slice<'a>>) -> Vec<Charge<'a>> {
     let currency = charge.effective.currency();
     let exact: Vec<Decimal> = slices.iter().map(|slice| slice.exact).collect();
     let hours: Vec<Decimal> = slices.iter().map(|slice| slice.hours).collect();
-    let is_covered = charge.commitment.is_some();
+    let is_covered = charge.part.commitment.is_some();
     let effective = apportioned(charge.effective.amount(), &exact);
     let list =
         if is_covered { apportioned(charge.list.amount(), &hours) } else { effective.clone() };
@@ -166,7 +166,7 @@ fn divided<'a>(charge: &Charge<'a>, slices: Vec<Slice<'a>>) -> Vec<Charge<'a>> {
             hours: slice.hours,
             list: Money::new(list, currency),
             billed: if is_covered { Money::zero(currency) } else { effective },
-            split: if charge.kind == ChargeKind::IdleStorage {
+            split: if charge.part.kind == ChargeKind::IdleStorage {
                 CostSplit::of_storage(effective)
             } else {
                 CostSplit::by_use(effective, used)

@@ -11,7 +11,7 @@ mod showback;
 mod split;
 mod totals;
 
-pub use self::charges::{Charge, ChargeKind, UnusedCharge, charges, unused_charges};
+pub use self::charges::{Charge, ChargeKind, ChargePart, UnusedCharge, charges, unused_charges};
 pub use self::daily_charges::{RunDays, daily_charges, daily_unused_charges};
 pub use self::groups::{GroupKey, GroupSums, Grouping, GroupingKeys, Groups};
 pub use self::ledger::{Entry, EntrySubject, entries_of, ledger};

@@ -25,7 +25,7 @@ columns! {
     /// room of a capacity reservation is paid by the hour; the unused part of a commitment by its
     /// fee, has no list price, and is about no resource but the commitment.
     fn rows<'a>(row: Row<'a>) {
-        opt text "AvailabilityZone", "", Flat, row.0.ok().and_then(|charge| charge.zone.clone()), "";
+        opt text "AvailabilityZone", "", Flat, row.0.ok().and_then(|charge| charge.part.zone.clone()), "";
         money "BilledCost", "", Flat, row.0.map_or_else(|unused| unused.billed, |charge| charge.billed), "";
         text "BillingAccountId", "", Flat, payer(row), "";
         opt text "BillingAccountName", "", Flat, None::<String>, "";
@@ -34,24 +34,24 @@ columns! {
         text "BillingPeriodStart", "", Flat, billing_period(period(row)).0, "";
         text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
         opt text "ChargeClass", "", Flat, None::<String>, "";
-        text "ChargeDescription", "", Flat, row.0.map_or_else(|unused| format!("Estimate by gpucost: unused, {}", unused.one.name), |charge| format!("Estimate by gpucost: {} {}", words(charge.kind).0[0], charge.one.workload.key.instance_type)), "";
+        text "ChargeDescription", "", Flat, row.0.map_or_else(|unused| format!("Estimate by gpucost: unused, {}", unused.one.name), |charge| format!("Estimate by gpucost: {} {}", words(charge.part.kind).0[0], charge.one.workload.key.instance_type)), "";
         text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
         text "ChargePeriodEnd", "", Flat, time(period(row).end), "";
         text "ChargePeriodStart", "", Flat, time(period(row).start), "";
         opt word[&[]] "CommitmentDiscountCategory", "", Flat, paid_by(row).map(|(category, _)| category), "";
-        opt text "CommitmentDiscountId", "", Flat, row.0.map_or_else(|unused| discount(unused).map(|_| unused.one.id.clone()), |charge| charge.commitment.clone()), "";
+        opt text "CommitmentDiscountId", "", Flat, row.0.map_or_else(|unused| discount(unused).map(|_| unused.one.id.clone()), |charge| charge.part.commitment.clone()), "";
         opt text "CommitmentDiscountName", "", Flat, None::<String>, "";
         opt word[&[]] "CommitmentDiscountStatus", "", Flat, paid_by(row).map(|_| if row.0.is_ok() { "Used" } else { "Unused" }), "";
         opt word[&[]] "CommitmentDiscountType", "", Flat, paid_by(row).map(|(_, kind)| kind), "";
         opt text "ConsumedQuantity", "", Flat, row.0.ok().map(|charge| plain(charge.hours)), "";
         opt word[&[]] "ConsumedUnit", "", Flat, row.0.ok().map(|_| "Hours"), "";
         money "ContractedCost", "", Flat, row.0.map_or_else(|unused| unused.billed, |charge| charge.list), "";
-        opt text "ContractedUnitPrice", "", Flat, row.0.ok().and_then(|charge| charge.unit_price).map(plain), "";
+        opt text "ContractedUnitPrice", "", Flat, row.0.ok().and_then(|charge| charge.part.unit_price).map(plain), "";
         money "EffectiveCost", "", Flat, effective(row), "";
         text "InvoiceIssuerName", "", Flat, seller(row)[1].to_owned(), "";
         money "ListCost", "", Flat, row.0.map_or_else(|unused| unused.billed, |charge| charge.list), "";
-        opt text "ListUnitPrice", "", Flat, row.0.ok().and_then(|charge| charge.unit_price).map(plain), "";
-        word[&[]] "PricingCategory", "", Flat, row.0.map_or_else(|unused| if discount(unused).is_some() { "Committed" } else { "Standard" }, |charge| words(charge.kind).0[2]), "";
+        opt text "ListUnitPrice", "", Flat, row.0.ok().and_then(|charge| charge.part.unit_price).map(plain), "";
+        word[&[]] "PricingCategory", "", Flat, row.0.map_or_else(|unused| if discount(unused).is_some() { "Committed" } else { "Standard" }, |charge| words(charge.part.kind).0[2]), "";
         opt text "PricingQuantity", "", Flat, row.0.map_or_else(|unused| unused.hours, |charge| Some(charge.hours)).map(plain), "";
         opt word[&[]] "PricingUnit", "", Flat, row.0.map_or_else(|unused| unused.hours, |charge| Some(charge.hours)).map(|_| "Hours"), "";
         text "ProviderName", "", Flat, seller(row)[0].to_owned(), "";
@@ -64,7 +64,7 @@ columns! {
         word[&[]] "ServiceCategory", "", Flat, if row.0.is_ok_and(is_idle_storage) { "Storage" } else { "Compute" }, "";
         word[&[]] "ServiceName", "", Flat, seller(row)[2], "";
         text "SkuId", "", Flat, row.0.map_or_else(|unused| unused.one.kind.to_owned(), sku), "";
-        text "SkuPriceId", "", Flat, row.0.map_or_else(|unused| format!("{}/unused", unused.one.kind), |charge| format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), words(charge.kind).0[1])), "";
+        text "SkuPriceId", "", Flat, row.0.map_or_else(|unused| format!("{}/unused", unused.one.kind), |charge| format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), words(charge.part.kind).0[1])), "";
         text "SubAccountId", "", Flat, payer(row), "";
         opt text "SubAccountName", "", Flat, None::<String>, "";
         opt text "Tags", "", Flat, row.0.ok().and_then(tags), "";
@@ -127,7 +127,7 @@ fn seller(row: &Row<'_>) -> [&'static str; 3] {
 
 /// The commitment that pays, or of which a part is unused.
 fn paid_by(row: &Row<'_>) -> Discount {
-    row.0.map_or_else(discount, |charge| words(charge.kind).1)
+    row.0.map_or_else(discount, |charge| words(charge.part.kind).1)
 }
 
 /// An account, also where it is not known.
@@ -188,7 +188,7 @@ fn discount(charge: &UnusedCharge<'_>) -> Discount {
 }
 
 fn is_idle_storage(charge: &Charge<'_>) -> bool {
-    charge.kind == ChargeKind::IdleStorage
+    charge.part.kind == ChargeKind::IdleStorage
 }
 
 fn sku(charge: &Charge<'_>) -> String {
