@@ -4,10 +4,12 @@ use super::plan::EstateCommitments;
 use super::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    GpuOffer, Group, Policy, PriceKey, PriceOption, PurchaseOption, ResourceId, Signal, Workload,
-    WorkloadKind, nearest_names,
+    GpuOffer, Group, Policy, PriceKey, PriceOption, ResourceId, Signal, Workload, WorkloadKind,
+    nearest_names,
 };
-use crate::planners::autoscale::{Demand, DemandError, Held, HeldModels, KnownPeriod};
+use crate::planners::autoscale::{
+    AutoscaleSubject, Demand, DemandError, Held, HeldModels, KnownPeriod,
+};
 use crate::savings::reported_vram_mib;
 use crate::usage::{Estate, Timeline};
 use std::collections::BTreeMap;
@@ -19,17 +21,12 @@ const LISTED: usize = 5;
 /// The demand of a workload, with what it ran on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadDemand {
-    pub name: String,
-    /// As a tag declares it.
-    pub kind: WorkloadKind,
+    pub subject: AutoscaleSubject,
     pub demand: Demand,
     pub gpus_per_instance: u32,
     pub held: Held,
     /// The price on demand of one instance.
     pub key: PriceKey,
-    pub purchase_option: PurchaseOption,
-    /// The Auto Scaling group that all of it is in.
-    pub scaling_group: Option<String>,
     pub instances: usize,
 }
 
@@ -172,18 +169,25 @@ fn of_workload(
     let period = i64::from(estate.period_seconds);
     let demand = Demand::new(estate.window.start, period, gpus_per_instance, &periods);
     let demand = demand.map_err(|source| NoDemand::Demand { id, source })?;
+    let (name, key) = (&workload.name, &workload.key);
+    let (periods, seconds) = (demand.periods(), demand.period_seconds);
     Ok(WorkloadDemand {
-        name: workload.name.clone(),
-        kind: workload.declared_kind(),
+        subject: AutoscaleSubject {
+            source: format!("GPU utilization of {name}, {periods} periods of {seconds} s"),
+            name: name.clone(),
+            kind: Some(workload.declared_kind()),
+            instance_type: workload.price_key.instance_type.clone(),
+            region: workload.price_key.region.clone(),
+            scaling_group: match &key.group {
+                Group::AutoScaling(name) => Some(name.clone()),
+                Group::Tag(_) | Group::Alone(_) => None,
+            },
+            purchase_option: Some(key.purchase_option),
+        },
         demand,
         gpus_per_instance,
         held: held(workload, offer, policy),
         key: workload.price_key.with_option(PriceOption::OnDemand),
-        purchase_option: workload.key.purchase_option,
-        scaling_group: match &workload.key.group {
-            Group::AutoScaling(name) => Some(name.clone()),
-            Group::Tag(_) | Group::Alone(_) => None,
-        },
         instances: workload.instances.len(),
     })
 }

@@ -9,8 +9,8 @@ use crate::planners::capacity::Utilized;
 use crate::planners::paying::Today;
 use crate::planners::serving::MeasuredMemory;
 use crate::savings::{Demand, MissingData};
-use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use std::sync::Arc;
 
 /// A workload whose GPUs were measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,43 +25,15 @@ pub struct MeasuredService {
 /// A workload as it runs and is paid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningWorkload {
-    pub name: String,
-    /// As a tag declares it.
-    pub kind: WorkloadKind,
-    /// Whether a tag declares that it may be interrupted and restarted.
-    pub restartable: bool,
+    pub workload: Arc<Workload>,
     pub shape: InstanceShape,
-    /// Of its type under on-demand prices.
-    pub key: PriceKey,
-    pub purchase_option: PurchaseOption,
-    pub instances: u32,
-    /// Mean of an hour of one instance, with what commitments pay of it; absent where it has
-    /// no price.
-    pub rate: Option<HourlyRate>,
-    /// Share of the window that its instances ran, 0–1.
-    pub running_share: Option<Decimal>,
+    /// What it runs on and is paid: the mean of an hour of one instance, with what commitments pay
+    /// of it.
+    pub today: Today,
     /// What it uses of its type.
     pub demand: Result<Demand, MissingData>,
     /// What its GPUs held; absent where one of them did not report its memory.
     pub memory: Option<MeasuredMemory>,
-}
-
-impl RunningWorkload {
-    /// Whether commitments pay of it, which cost as much when it ends.
-    pub fn is_committed(&self) -> bool {
-        !matches!(self.purchase_option, PurchaseOption::OnDemand | PurchaseOption::Spot)
-    }
-
-    /// What it runs on and is paid.
-    pub fn today(&self) -> Today {
-        Today {
-            name: self.name.clone(),
-            instance_type: self.key.instance_type.clone(),
-            instances: self.instances,
-            rate: self.rate,
-            is_committed: self.is_committed(),
-        }
-    }
 }
 
 /// Why a workload does not say how busy its GPUs are.
@@ -95,9 +67,7 @@ pub fn measured_service(
     name: &str,
     policy: &Policy,
 ) -> Result<MeasuredService, NotMeasured> {
-    let workload = find(audit, name)?;
-    let shape = workload.shape.as_ref().filter(|shape| shape.gpu.is_some());
-    let shape = shape.ok_or_else(|| NotMeasured::NoGpu(workload.key.instance_type.clone()))?;
+    let (workload, shape) = find(audit, name)?;
     let unmeasured = || NotMeasured::Unmeasured(workload.name.clone());
     let utilization = workload.utilization.as_ref();
     let utilization = utilization
@@ -128,45 +98,55 @@ pub fn running_workload(
     name: &str,
     policy: &Policy,
 ) -> Result<RunningWorkload, NotMeasured> {
-    let workload = find(audit, name)?;
-    let shape = workload.shape.as_ref().filter(|shape| shape.gpu.is_some());
-    let shape = shape.ok_or_else(|| NotMeasured::NoGpu(workload.key.instance_type.clone()))?;
+    let (workload, shape) = find(audit, name)?;
     let cost = workload.cost.as_ref();
+    let option = workload.key.purchase_option;
     Ok(RunningWorkload {
-        name: workload.name.clone(),
-        kind: workload.declared_kind(),
-        restartable: workload.restartable,
         shape: shape.clone(),
-        key: workload.price_key.with_option(PriceOption::OnDemand),
-        purchase_option: workload.key.purchase_option,
-        instances: u32::try_from(workload.instances.len()).unwrap_or(u32::MAX),
-        rate: cost.and_then(|cost| HourlyRate::new(cost.per_instance(), cost.hourly.currency())),
-        running_share: workload.running_share,
+        today: Today {
+            name: workload.name.clone(),
+            instance_type: workload.key.instance_type.clone(),
+            instances: u32::try_from(workload.instances.len()).unwrap_or(u32::MAX),
+            rate: cost
+                .and_then(|cost| HourlyRate::new(cost.per_instance(), cost.hourly.currency())),
+            is_committed: !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot),
+        },
         demand: Demand::of(workload, policy),
         memory: workload.vram().map(|vram| MeasuredMemory {
             name: workload.name.clone(),
             instance_type: workload.key.instance_type.clone(),
             peak_mib: vram.peak_mib,
         }),
+        workload: Arc::clone(workload),
     })
 }
 
-fn find<'a>(audit: &'a Audit, name: &str) -> Result<&'a Workload, NotMeasured> {
-    let workloads = || audit.workloads.iter().map(|audited| &*audited.workload);
-    if let Some(workload) = workloads().find(|workload| workload.id() == name) {
-        return Ok(workload);
-    }
-    let named: Vec<&Workload> = workloads().filter(|workload| workload.name == name).collect();
-    match named.as_slice() {
-        [only] => Ok(*only),
-        [] => Err(NotMeasured::Unknown {
-            name: name.to_owned(),
-            nearest: nearest_names(name, workloads().map(|workload| workload.name.as_str())),
-        }),
-        [first, ..] => Err(NotMeasured::Several {
-            name: name.to_owned(),
-            count: named.len(),
-            first: first.id(),
-        }),
-    }
+/// The workload of an id or a name, with its type, which has a GPU.
+fn find<'a>(
+    audit: &'a Audit,
+    name: &str,
+) -> Result<(&'a Arc<Workload>, &'a InstanceShape), NotMeasured> {
+    let workloads = || audit.workloads.iter().map(|audited| &audited.workload);
+    let by_id = workloads().find(|workload| workload.id() == name);
+    let named: Vec<&Arc<Workload>> = workloads().filter(|workload| workload.name == name).collect();
+    let workload = match (by_id, named.as_slice()) {
+        (Some(workload), _) => workload,
+        (None, [workload]) => *workload,
+        (None, []) => {
+            return Err(NotMeasured::Unknown {
+                name: name.to_owned(),
+                nearest: nearest_names(name, workloads().map(|workload| workload.name.as_str())),
+            });
+        }
+        (None, [first, ..]) => {
+            return Err(NotMeasured::Several {
+                name: name.to_owned(),
+                count: named.len(),
+                first: first.id(),
+            });
+        }
+    };
+    let shape = workload.shape.as_ref().filter(|shape| shape.gpu.is_some());
+    let shape = shape.ok_or_else(|| NotMeasured::NoGpu(workload.key.instance_type.clone()))?;
+    Ok((workload, shape))
 }

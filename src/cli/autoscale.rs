@@ -223,19 +223,9 @@ fn of_estate(args: &AutoscaleArgs, settings: &SettingsFile, io: &mut Io<'_>) -> 
     let workload = workload_demand(&estate, &settings.policy, args.workload.as_deref());
     let workload = workload.map_err(no_demand)?;
     check_launchable(&workload.key, &prices)?;
-    let (name, demand) = (workload.name, workload.demand);
-    let (periods, seconds) = (demand.periods(), demand.period_seconds);
     Ok(Record {
-        subject: AutoscaleSubject {
-            source: format!("GPU utilization of {name}, {periods} periods of {seconds} s"),
-            name,
-            kind: Some(workload.kind),
-            instance_type: workload.key.instance_type.clone(),
-            region: workload.key.region.clone(),
-            scaling_group: workload.scaling_group,
-            purchase_option: Some(workload.purchase_option),
-        },
-        demand,
+        subject: workload.subject,
+        demand: workload.demand,
         gpus_per_instance: workload.gpus_per_instance,
         held: workload.held,
         key: workload.key,

@@ -49,7 +49,9 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     let book = planning.book(gathered, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let (ran_on, ran_in) = match (&running, &measured) {
-        (Some(workload), _) => (Some(&workload.key.instance_type), Some(&workload.key.region)),
+        (Some(workload), _) => {
+            (Some(&workload.today.instance_type), Some(&workload.workload.key.region))
+        }
         (None, Some(run)) => (run.instance_type.as_ref(), run.region.as_ref()),
         (None, None) => (None, None),
     };
@@ -68,8 +70,8 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     });
     let price = key.and_then(|key| prices.get(&key).ok());
     // What an hour of its type costs the workload where it runs.
-    let is_there = |workload: &&RunningWorkload| workload.key.region == region;
-    let paid = running.as_ref().filter(is_there).and_then(|workload| workload.rate);
+    let is_there = |workload: &&RunningWorkload| workload.workload.key.region == region;
+    let paid = running.as_ref().filter(is_there).and_then(|workload| workload.today.rate);
     let on = name.as_deref().and_then(shape);
     let throughput = throughput(batches, measured, on, &settings.policy)?;
     let target = settings.policy.serving_target_percent / 100.0;
@@ -87,8 +89,8 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
         hours_per_month: settings.policy.hours_per_month,
     };
     let answer = batching(request)?;
-    let today = running.as_ref().map(RunningWorkload::today);
-    let doc = batching_answer(&answer, &throughput.source, throughput.server, today.as_ref());
+    let today = running.as_ref().map(|workload| &workload.today);
+    let doc = batching_answer(&answer, &throughput.source, throughput.server, today);
     let code = planning.print(&doc, None, (price.map(|quote| quote.seen_on), io.now), io)?;
     Ok(match seen {
         Some((count, gaps)) => output::close("analyzed", (count, 0), &gaps, &args.estate, io),

@@ -99,7 +99,7 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
     let (running, gathered) = args.of.running(settings)?.unzip();
     let today = running.as_ref();
-    let of_today = today.map(|workload| workload.key.instance_type.as_str());
+    let of_today = today.map(|workload| workload.today.instance_type.as_str());
     let machine = args.instance_type.as_deref().or(of_today).map(machine).transpose()?;
     if args.provider.is_some() && machine.is_none() {
         return Err(refusal!("`--provider` needs `--type`";
@@ -114,7 +114,7 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Outcome {
     let oldest = known.found.iter().filter_map(|rental| rental.seen_on).min();
     let rented = with_own_price(paid(args, today).as_ref(), machine, gpus, known.found);
     let comparison = rent_or_buy(own, rented)?;
-    let fleet = today.map(|workload| (workload.name.as_str(), workload.instances));
+    let fleet = today.map(|workload| (workload.today.name.as_str(), workload.today.instances));
     let code =
         planning.print(&rent_or_buy_answer(&comparison, fleet), None, (oldest, io.now), io)?;
     let mut said = format!("compared {}", counted(comparison.rentals.len(), "price", "prices"));
@@ -147,7 +147,8 @@ fn listed(
     planning: &Planning<'_>,
     io: &Io<'_>,
 ) -> Outcome<Rentals> {
-    let region = args.region.as_deref().or(today.map(|workload| workload.key.region.as_str()));
+    let region =
+        args.region.as_deref().or(today.map(|workload| workload.workload.key.region.as_str()));
     let region = known_prices::region(region, &planning.settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
     let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
@@ -174,15 +175,15 @@ fn paid(args: &RentOrBuyArgs, today: Option<&RunningWorkload>) -> Option<Paid> {
         return Some((hourly, "stated price".to_owned()));
     }
     let today = today?;
-    let is_asked = |name: &String| name.eq_ignore_ascii_case(&today.key.instance_type);
+    let is_asked = |name: &String| name.eq_ignore_ascii_case(&today.today.instance_type);
     if !args.instance_type.as_ref().is_none_or(is_asked) {
         return None;
     }
     // Spot can be interrupted, and is not compared with a server of one's own.
-    let is_compared = today.purchase_option != PurchaseOption::Spot;
-    let rate = today.rate.filter(|_| is_compared)?;
-    let with = if today.is_committed() { " with commitments" } else { "" };
-    let of = format!("as {} pays today{with}", today.name);
+    let is_compared = today.workload.key.purchase_option != PurchaseOption::Spot;
+    let rate = today.today.rate.filter(|_| is_compared)?;
+    let with = if today.today.is_committed { " with commitments" } else { "" };
+    let of = format!("as {} pays today{with}", today.today.name);
     (rate.currency() == Currency::Usd).then(|| (rate.amount(), of))
 }
 
@@ -215,12 +216,12 @@ fn usage(args: &RentOrBuyArgs, today: Option<&RunningWorkload>) -> Outcome<(Deci
     if let Some(percent) = args.utilization {
         return Ok((percent, "--utilization".to_owned()));
     }
-    let share = today.and_then(|workload| Some((workload.running_share?, workload)));
+    let share = today.and_then(|workload| Some((workload.workload.running_share?, workload)));
     let (share, workload) = share.ok_or_else(refused!(
         "it is unknown for which share of the hours the workload ran";
         "pass `--utilization`, such as `--utilization 80`"))?;
     let percent = (share * Decimal::ONE_HUNDRED).round_dp(1);
-    Ok((percent, format!("share of the hours that {} ran", workload.name)))
+    Ok((percent, format!("share of the hours that {} ran", workload.today.name)))
 }
 
 fn own(

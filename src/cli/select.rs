@@ -193,7 +193,7 @@ fn question(
         gpu: known_prices::gpu_filter(args.gpu.as_deref())?,
         home_region: running.map_or_else(
             || known_prices::home_region(settings, io),
-            |workload| workload.key.region.clone(),
+            |workload| workload.workload.key.region.clone(),
         ),
         operating_system: known_prices::operating_system(&args.catalog.os)?,
         ..Question::of_aws(
@@ -342,14 +342,14 @@ fn of_workload(
     running: &RunningWorkload,
     policy: &Policy,
 ) -> Outcome<()> {
-    let name = &running.name;
+    let (name, kind) = (&running.today.name, running.workload.declared_kind());
     let sources = &mut wanted.sources;
-    wanted.today = Some(running.today());
-    if wanted.kind == WorkloadKind::Unknown && running.kind != WorkloadKind::Unknown {
-        wanted.kind = running.kind;
+    wanted.today = Some(running.today.clone());
+    if wanted.kind == WorkloadKind::Unknown && kind != WorkloadKind::Unknown {
+        wanted.kind = kind;
         sources.insert("kind", format!("tag of {name}"));
     }
-    if running.restartable && !wanted.restartable {
+    if running.workload.restartable && !wanted.restartable {
         wanted.restartable = true;
         sources.insert("restartable", format!("tag of {name}"));
     }
