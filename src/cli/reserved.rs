@@ -19,8 +19,7 @@ use crate::domain::{
 };
 use crate::report::{growth_answer, reserved_doc, reserved_fleet_doc};
 use crate::savings::{
-    CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedComparison, ReservedReport,
-    SteadyUse, instalments,
+    CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedReport, SteadyUse, instalments,
 };
 use crate::trend::{Ledger, MonthlyGrowth, monthly_growth};
 use rust_decimal::Decimal;
@@ -162,7 +161,6 @@ fn report(
         return Err(none_sold(&name, &place));
     }
     let [one_year, three_years] = chosen;
-    let figures = |chosen: &Option<PricedCommitment>| chosen.as_ref().map(|priced| priced.figures);
     Ok(ReservedReport {
         instance_type: name,
         region: question.home_region.clone(),
@@ -170,11 +168,6 @@ fn report(
         used,
         on_demand,
         payment,
-        comparison: ReservedComparison::of(
-            &used,
-            figures(&one_year).as_ref(),
-            figures(&three_years).as_ref(),
-        ),
         one_year,
         three_years,
         commitments: commitments.into_values().collect(),

@@ -7,7 +7,7 @@ use crate::domain::{
     Currency, Instalments, Money, OperatingSystem, PaymentOption, PriceBasis, PriceOption,
     PriceOrigin, PriceQuote,
 };
-use crate::savings::{PricedCommitment, ReservedReport, SteadyUse, months};
+use crate::savings::{CommitmentFigures, PricedCommitment, ReservedReport, SteadyUse, months};
 use jiff::civil::Date;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
@@ -36,30 +36,30 @@ columns! {
         opt date "on_demand_date", "", Data, report.on_demand.as_ref().map(|quote| quote.seen_on), "null if a flag set the price.";
         word[ORIGINS] "on_demand_origin", "", Data, origin(report.on_demand.as_ref()), "";
         opt word[PAYMENTS] "reserved_1yr_payment", "", Data, report.one_year.as_ref().map(payment), "null where the term is not sold.";
-        opt price "reserved_1yr_upfront", "", Data, report.one_year.as_ref().map(|sold| amount(report, sold.figures.instalments.upfront)), "Paid once, for one instance.";
-        opt price "reserved_1yr_hourly", "", Data, report.one_year.as_ref().map(|sold| amount(report, sold.figures.instalments.hourly)), "Paid in addition, every hour.";
+        opt price "reserved_1yr_upfront", "", Data, figures(report.one_year.as_ref(), |figures| amount(report, figures.instalments.upfront)), "Paid once, for one instance.";
+        opt price "reserved_1yr_hourly", "", Data, figures(report.one_year.as_ref(), |figures| amount(report, figures.instalments.hourly)), "Paid in addition, every hour.";
         opt date "reserved_1yr_date", "", Data, report.one_year.as_ref().and_then(seen_on), "";
         opt word[ORIGINS] "reserved_1yr_origin", "", Data, report.one_year.as_ref().map(|sold| origin(sold.quote.as_ref())), "";
         opt word[PAYMENTS] "reserved_3yr_payment", "", Data, report.three_years.as_ref().map(payment), "null where the term is not sold.";
-        opt price "reserved_3yr_upfront", "", Data, report.three_years.as_ref().map(|sold| amount(report, sold.figures.instalments.upfront)), "Paid once, for one instance.";
-        opt price "reserved_3yr_hourly", "", Data, report.three_years.as_ref().map(|sold| amount(report, sold.figures.instalments.hourly)), "Paid in addition, every hour.";
+        opt price "reserved_3yr_upfront", "", Data, figures(report.three_years.as_ref(), |figures| amount(report, figures.instalments.upfront)), "Paid once, for one instance.";
+        opt price "reserved_3yr_hourly", "", Data, figures(report.three_years.as_ref(), |figures| amount(report, figures.instalments.hourly)), "Paid in addition, every hour.";
         opt date "reserved_3yr_date", "", Data, report.three_years.as_ref().and_then(seen_on), "";
         opt word[ORIGINS] "reserved_3yr_origin", "", Data, report.three_years.as_ref().map(|sold| origin(sold.quote.as_ref())), "";
-        money "on_demand_monthly", "", Data, report.comparison.on_demand_monthly, "";
-        money "on_demand_1yr_total", "", Data, report.comparison.on_demand_1yr_total, "";
-        opt money "reserved_1yr_total", "", Data, report.comparison.reserved_1yr_total, "";
-        opt money "reserved_1yr_savings", "", Data, report.comparison.reserved_1yr_savings, "Below zero if the commitment costs more.";
-        opt number "reserved_1yr_savings_pct", "", Data, report.comparison.reserved_1yr_savings_pct.map(tenth), "Percentage, at most 100.";
-        opt money "reserved_1yr_billed_total", "", Data, report.comparison.reserved_1yr_billed_total, "Cost of the whole term, with every hour billed.";
-        opt money "reserved_3yr_total_annualized", "", Data, report.comparison.reserved_3yr_total_annualized, "One year of the three.";
-        opt number "reserved_3yr_savings_vs_ondemand_pct", "", Data, report.comparison.reserved_3yr_savings_vs_ondemand_pct.map(tenth), "Percentage, at most 100.";
-        opt money "reserved_3yr_billed_total", "", Data, report.comparison.reserved_3yr_billed_total, "Cost of the whole term, with every hour billed.";
-        opt share "break_even_utilization_1yr", "", Data, report.comparison.break_even_utilization_1yr, "Share of all hours; above 1 if the commitment never pays.";
-        opt share "break_even_utilization_3yr", "", Data, report.comparison.break_even_utilization_3yr, "Share of all hours; above 1 if the commitment never pays.";
-        opt count "break_even_month_1yr", "", Data, report.comparison.break_even_month_1yr, "Month of the term; null if it is not reached within the term.";
-        opt count "break_even_month_3yr", "", Data, report.comparison.break_even_month_3yr, "Month of the term; null if it is not reached within the term.";
-        opt money "balance_when_halved_1yr", "", Data, report.one_year.as_ref().map(|sold| sold.figures.balance_when_halved), "On-demand cost minus commitment cost over the term, if half of the instances remain from month 7.";
-        opt money "balance_when_halved_3yr", "", Data, report.three_years.as_ref().map(|sold| sold.figures.balance_when_halved), "On-demand cost minus commitment cost over the term, if half of the instances remain from month 7.";
+        money "on_demand_monthly", "", Data, report.used.on_demand_monthly(), "";
+        money "on_demand_1yr_total", "", Data, report.used.on_demand_1yr_total(), "";
+        opt money "reserved_1yr_total", "", Data, figures(report.one_year.as_ref(), |figures| figures.annual_total), "";
+        opt money "reserved_1yr_savings", "", Data, figures(report.one_year.as_ref(), |figures| figures.annual_savings), "Below zero if the commitment costs more.";
+        opt number "reserved_1yr_savings_pct", "", Data, figures(report.one_year.as_ref(), |figures| figures.annual_savings_pct).map(tenth), "Percentage, at most 100.";
+        opt money "reserved_1yr_billed_total", "", Data, figures(report.one_year.as_ref(), |figures| figures.billed_total), "Cost of the whole term, with every hour billed.";
+        opt money "reserved_3yr_total_annualized", "", Data, figures(report.three_years.as_ref(), |figures| figures.annual_total), "One year of the three.";
+        opt number "reserved_3yr_savings_vs_ondemand_pct", "", Data, figures(report.three_years.as_ref(), |figures| figures.annual_savings_pct).map(tenth), "Percentage, at most 100.";
+        opt money "reserved_3yr_billed_total", "", Data, figures(report.three_years.as_ref(), |figures| figures.billed_total), "Cost of the whole term, with every hour billed.";
+        opt share "break_even_utilization_1yr", "", Data, figures(report.one_year.as_ref(), |figures| figures.break_even_utilization), "Share of all hours; above 1 if the commitment never pays.";
+        opt share "break_even_utilization_3yr", "", Data, figures(report.three_years.as_ref(), |figures| figures.break_even_utilization), "Share of all hours; above 1 if the commitment never pays.";
+        opt count "break_even_month_1yr", "", Data, figures(report.one_year.as_ref(), |figures| figures.break_even_month).flatten(), "Month of the term; null if it is not reached within the term.";
+        opt count "break_even_month_3yr", "", Data, figures(report.three_years.as_ref(), |figures| figures.break_even_month).flatten(), "Month of the term; null if it is not reached within the term.";
+        opt money "balance_when_halved_1yr", "", Data, figures(report.one_year.as_ref(), |figures| figures.balance_when_halved), "On-demand cost minus commitment cost over the term, if half of the instances remain from month 7.";
+        opt money "balance_when_halved_3yr", "", Data, figures(report.three_years.as_ref(), |figures| figures.balance_when_halved), "On-demand cost minus commitment cost over the term, if half of the instances remain from month 7.";
         opt price "capacity_block_hourly", "", Data, report.capacity_block.as_ref().map(|quote| amount(report, quote.rate.amount())), "Of one instance; paid upfront for days or weeks.";
         opt date "capacity_block_date", "", Data, report.capacity_block.as_ref().map(|quote| quote.seen_on), "";
         opt word[ORIGINS] "capacity_block_origin", "", Data, report.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
@@ -126,7 +126,7 @@ fn headline(report: &ReservedReport) -> String {
     let used = &report.used;
     let ReservedReport { instance_type, region, operating_system, .. } = report;
     let (count, hours) = (count(u64::from(used.count)), used.hours_per_month.normalize());
-    let year = report.comparison.on_demand_1yr_total;
+    let year = used.on_demand_1yr_total();
     format!(
         "{count} × {instance_type}, {region}, {operating_system}, {hours} hours per month each, \
          cost {year} per year on-demand"
@@ -160,11 +160,10 @@ fn steps(report: &ReservedReport) -> Vec<Step> {
     let used = &report.used;
     let (rate, hours) = (sign(used, used.on_demand.amount()), hours(used));
     let count = count(u64::from(used.count));
-    let comparison = &report.comparison;
     let terms = [&report.one_year, &report.three_years].into_iter().flatten();
     rows! {
-        Step::new("on-demand per month", format!("{rate} × {hours} × {count}"), Value::Money(comparison.on_demand_monthly));
-        Step::new("on-demand per year", format!("{rate} × {hours} × 12 × {count}"), Value::Money(comparison.on_demand_1yr_total));
+        Step::new("on-demand per month", format!("{rate} × {hours} × {count}"), Value::Money(used.on_demand_monthly()));
+        Step::new("on-demand per year", format!("{rate} × {hours} × 12 × {count}"), Value::Money(used.on_demand_1yr_total()));
         ..terms.flat_map(|sold| term_steps(report, sold));
     }
 }
@@ -190,7 +189,7 @@ fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
     let billed = hourly.as_ref().map(|hourly| format!("{last} × {hourly} × 730 h"));
     let paid = joined(upfront.iter().cloned().chain(billed), " + ");
     let reached = if month.is_some() { "≥" } else { "<" };
-    let on_demand = money(report.comparison.on_demand_1yr_total);
+    let on_demand = money(used.on_demand_1yr_total());
     let halved = used.on_demand_when_halved(term);
     let length = counted(term.years, "year", "years");
     let step = |name: &str, arithmetic: String, result: Value| {
@@ -206,6 +205,14 @@ fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
         step("on-demand if usage halves", format!("{rate} × {used_hours} × (6 × {instances} + {} × {})", months(term) - 6, count(u64::from(used.count / 2))), Value::Money(halved));
         step("balance if usage halves", format!("{} − {}", money(halved), money(figures.billed_total)), Value::Money(figures.balance_when_halved));
     }
+}
+
+/// A figure of a term; absent where it is not sold.
+fn figures<T>(
+    sold: Option<&PricedCommitment>,
+    figure: impl FnOnce(&CommitmentFigures) -> T,
+) -> Option<T> {
+    sold.map(|sold| figure(&sold.figures))
 }
 
 fn amount(report: &ReservedReport, amount: Decimal) -> Money {

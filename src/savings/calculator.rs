@@ -145,7 +145,11 @@ impl CommitmentFigures {
             billed_annual,
             billed_savings_pct: percent(billed_annual),
             break_even_utilization: effective_hourly / used.on_demand.amount(),
-            break_even_month: break_even_month(used, term, paid),
+            break_even_month: break_even_month(
+                used.on_demand.amount() * used.hours_per_month,
+                paid,
+                term,
+            ),
             balance_when_halved: money(
                 used.on_demand_when_halved(term).amount() - money(billed).amount(),
             ),
@@ -153,70 +157,15 @@ impl CommitmentFigures {
     }
 }
 
-fn break_even_month(used: &SteadyUse, term: CommitmentTerm, paid: Instalments) -> Option<u32> {
-    let on_demand = used.on_demand.amount() * used.hours_per_month;
+/// The first month of a term in which the hours that a commitment replaces in each of them have
+/// cost as much on demand as it has, upfront paid at once; none where nothing is paid.
+pub fn break_even_month(replaced: Decimal, paid: Instalments, term: CommitmentTerm) -> Option<u32> {
     let reserved = paid.hourly * Decimal::from(BILLED_HOURS_PER_MONTH);
-    (1..=months(term)).find(|month| {
+    let is_bought = !(paid.upfront.is_zero() && paid.hourly.is_zero());
+    (1..=months(term)).filter(|_| is_bought).find(|month| {
         let passed = Decimal::from(*month);
-        passed * on_demand >= paid.upfront + passed * reserved
+        passed * replaced >= paid.upfront + passed * reserved
     })
-}
-
-/// The calculator's figures under the names that JSON and CSV use. A term that
-/// is not sold is absent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReservedComparison {
-    pub on_demand_monthly: Money,
-    /// On demand per year, the familiar `12·m·n` hours.
-    pub on_demand_1yr_total: Money,
-    /// Reserved for one year, the familiar hours.
-    pub reserved_1yr_total: Option<Money>,
-    /// What that saves in the year.
-    pub reserved_1yr_savings: Option<Money>,
-    /// The same, 0–100.
-    pub reserved_1yr_savings_pct: Option<Decimal>,
-    /// Reserved for three years, a year of it, the familiar hours.
-    pub reserved_3yr_total_annualized: Option<Money>,
-    /// What that saves, 0–100.
-    pub reserved_3yr_savings_vs_ondemand_pct: Option<Decimal>,
-    /// Share of the hours, 0–1.
-    pub break_even_utilization_1yr: Option<Decimal>,
-    /// Share of the hours, 0–1.
-    pub break_even_utilization_3yr: Option<Decimal>,
-    /// Month of the term, from 1; absent when never within the term.
-    pub break_even_month_1yr: Option<u32>,
-    /// Month of the term, from 1; absent when never within the term.
-    pub break_even_month_3yr: Option<u32>,
-    /// Billed over one year, used or not.
-    pub reserved_1yr_billed_total: Option<Money>,
-    /// Billed over three years, used or not.
-    pub reserved_3yr_billed_total: Option<Money>,
-}
-
-impl ReservedComparison {
-    /// Puts a commitment of one year and one of three beside on-demand.
-    pub fn of(
-        used: &SteadyUse,
-        one_year: Option<&CommitmentFigures>,
-        three_years: Option<&CommitmentFigures>,
-    ) -> Self {
-        Self {
-            on_demand_monthly: used.on_demand_monthly(),
-            on_demand_1yr_total: used.on_demand_1yr_total(),
-            reserved_1yr_total: one_year.map(|figures| figures.annual_total),
-            reserved_1yr_savings: one_year.map(|figures| figures.annual_savings),
-            reserved_1yr_savings_pct: one_year.map(|figures| figures.annual_savings_pct),
-            reserved_3yr_total_annualized: three_years.map(|figures| figures.annual_total),
-            reserved_3yr_savings_vs_ondemand_pct: three_years
-                .map(|figures| figures.annual_savings_pct),
-            break_even_utilization_1yr: one_year.map(|figures| figures.break_even_utilization),
-            break_even_utilization_3yr: three_years.map(|figures| figures.break_even_utilization),
-            break_even_month_1yr: one_year.and_then(|figures| figures.break_even_month),
-            break_even_month_3yr: three_years.and_then(|figures| figures.break_even_month),
-            reserved_1yr_billed_total: one_year.map(|figures| figures.billed_total),
-            reserved_3yr_billed_total: three_years.map(|figures| figures.billed_total),
-        }
-    }
 }
 
 /// One commitment that is sold, with its figures.
@@ -241,11 +190,9 @@ pub struct ReservedReport {
     pub on_demand: Option<PriceQuote>,
     /// Payment that the calculator's figures are of, where it is sold.
     pub payment: PaymentOption,
-    /// The calculator's figures.
-    pub comparison: ReservedComparison,
-    /// The commitment of one year behind them.
+    /// The commitment of one year behind the calculator's figures; absent where it is not sold.
     pub one_year: Option<PricedCommitment>,
-    /// The commitment of three years behind them.
+    /// The same of three years.
     pub three_years: Option<PricedCommitment>,
     /// Every commitment that is sold: reserved instances, then savings plans,
     /// each by term and payment.
@@ -294,22 +241,21 @@ mod tests {
         let used = used("3.06", 8, 720);
         let one_year = figures(&used, 0, "0", "1.82");
         let three_years = figures(&used, 3, "0", "1.31");
-        let comparison = ReservedComparison::of(&used, Some(&one_year), Some(&three_years));
-        assert_eq!(comparison.on_demand_monthly, usd("17625.60"));
-        assert_eq!(comparison.on_demand_1yr_total, usd("211507.20"));
-        assert_eq!(comparison.reserved_1yr_total, Some(usd("125798.40")));
-        assert_eq!(comparison.reserved_1yr_savings, Some(usd("85708.80")));
-        let percent = |value: Option<Decimal>| value.expect("sold").round_dp(1).to_string();
-        assert_eq!(percent(comparison.reserved_1yr_savings_pct), "40.5");
-        assert_eq!(comparison.reserved_3yr_total_annualized, Some(usd("90547.20")));
-        assert_eq!(percent(comparison.reserved_3yr_savings_vs_ondemand_pct), "57.2");
+        assert_eq!(used.on_demand_monthly(), usd("17625.60"));
+        assert_eq!(used.on_demand_1yr_total(), usd("211507.20"));
+        assert_eq!(one_year.annual_total, usd("125798.40"));
+        assert_eq!(one_year.annual_savings, usd("85708.80"));
+        let percent = |value: Decimal| value.round_dp(1).to_string();
+        assert_eq!(percent(one_year.annual_savings_pct), "40.5");
+        assert_eq!(three_years.annual_total, usd("90547.20"));
+        assert_eq!(percent(three_years.annual_savings_pct), "57.2");
         // 1.82 × 8 760 × 8 and 1.31 × 26 280 × 8.
-        assert_eq!(comparison.reserved_1yr_billed_total, Some(usd("127545.60")));
-        assert_eq!(comparison.reserved_3yr_billed_total, Some(usd("275414.40")));
+        assert_eq!(one_year.billed_total, usd("127545.60"));
+        assert_eq!(three_years.billed_total, usd("275414.40"));
         // 3.06 × 720 × (6 × 8 + 6 × 4) = 158 630.40 and × (6 × 8 + 30 × 4) = 370 137.60.
         assert_eq!(one_year.balance_when_halved, usd("31084.80"));
         assert_eq!(three_years.balance_when_halved, usd("94723.20"));
-        assert_eq!(comparison.break_even_month_1yr, Some(1));
+        assert_eq!(one_year.break_even_month, Some(1));
     }
 
     #[test]

@@ -40,8 +40,8 @@ mod unused;
 
 pub use bought::ExistingCommitments;
 pub use calculator::{
-    BILLED_HOURS_PER_MONTH, CommitmentFigures, PricedCommitment, ReservedComparison,
-    ReservedReport, SteadyUse, instalments, months,
+    BILLED_HOURS_PER_MONTH, CommitmentFigures, PricedCommitment, ReservedReport, SteadyUse,
+    break_even_month, instalments, months,
 };
 pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};

@@ -8,7 +8,7 @@ use crate::domain::{
 };
 use crate::savings::{
     BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolHours, PoolRates, Purchase,
-    TypeUsage, covers_other_sizes, instalments, instances, months,
+    TypeUsage, break_even_month, covers_other_sizes, instalments, instances,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -205,17 +205,6 @@ fn instances_option(
             .flatten(),
         quotes: vec![quote],
     }
-}
-
-/// The first month of a term in which the hours that a commitment replaces have
-/// cost as much on demand as it has, upfront paid at once.
-fn break_even_month(replaced: Decimal, paid: Instalments, term: CommitmentTerm) -> Option<u32> {
-    let a_month = paid.hourly * Decimal::from(BILLED_HOURS_PER_MONTH);
-    let is_bought = !(paid.upfront.is_zero() && paid.hourly.is_zero());
-    (1..=months(term)).filter(|_| is_bought).find(|month| {
-        let passed = Decimal::from(*month);
-        passed * replaced >= paid.upfront + passed * a_month
-    })
 }
 
 /// A key and the instances of it that ran in each hour.
