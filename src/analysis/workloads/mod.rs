@@ -4,7 +4,6 @@
 mod grouping;
 mod kinds;
 mod lifetime;
-mod paid;
 mod parts;
 mod prices;
 mod profiled;
