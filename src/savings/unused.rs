@@ -4,9 +4,9 @@
 use super::{CommitmentUse, Coverage, Room};
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, Commitments, HOUR_SECONDS, Money, Policy, PriceKey, PriceQuote, Risk,
-    Window, counted,
+    Action, ActionKind, HOUR_SECONDS, Money, Policy, PriceKey, PriceQuote, Risk, counted,
 };
+use crate::usage::Estate;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -60,16 +60,11 @@ impl UnusedCommitment {
 pub struct Unused<'a> {
     pub coverage: &'a Coverage,
     /// Whose they are.
-    pub commitments: &'a Commitments,
-    /// The accounts in scope.
-    pub accounts: &'a [String],
+    pub estate: &'a Estate,
     /// Prices of what would fill unused room.
     pub prices: &'a Prices<'a>,
     /// Hours in a month.
     pub policy: &'a Policy,
-    /// The window of the usage.
-    pub window: Window,
-    pub as_of: Timestamp,
 }
 
 impl Unused<'_> {
@@ -91,7 +86,7 @@ impl Unused<'_> {
 
     /// Whose a commitment is: where only one account was read, it is that one's.
     fn account(&self, owner: Option<&str>) -> Option<String> {
-        let sole = match self.accounts {
+        let sole = match self.estate.accounts.as_slice() {
             [account] => Some(account.as_str()),
             _ => None,
         };
@@ -119,7 +114,7 @@ impl Unused<'_> {
             let rate = quote.rate;
             Money::new(amount(rate.amount()), rate.currency()).rounded()
         });
-        let can_be_lowered = !is_block && reservation.can_be_cancelled(self.as_of);
+        let can_be_lowered = !is_block && reservation.can_be_cancelled(self.estate.as_of);
         let free = mean.round_dp(2).normalize();
         let name = format!(
             "{free} of {} × {} in {}",
@@ -184,11 +179,12 @@ impl Unused<'_> {
     /// The fee of what is not used, with what the commitment pays for unused room:
     /// neither waste nor saved before it ends.
     fn unused_fee(&self, commitment: &CommitmentUse) -> Option<UnusedCommitment> {
-        if commitment.end <= self.as_of {
+        let (window, commitments) = (self.estate.window, &self.estate.commitments);
+        if commitment.end <= self.estate.as_of {
             return None;
         }
         let unused = commitment.unused_monthly?;
-        let room = self.coverage.room_monthly(&commitment.id, self.window, self.policy);
+        let room = self.coverage.room_monthly(&commitment.id, window, self.policy);
         let room = Money::new(room, unused.currency()).rounded();
         let cost = unused.checked_add(room).ok()?;
         if cost.amount().is_zero() {
@@ -202,13 +198,13 @@ impl Unused<'_> {
         if !room.amount().is_zero() {
             detail.push_str(&format!(", {} covers unused capacity reservations", room.amount()));
         }
-        let mut reserved = self.commitments.reserved_instances.iter();
+        let mut reserved = commitments.reserved_instances.iter();
         let reserved = reserved.find(|own| own.id == commitment.id);
-        let mut plans = self.commitments.savings_plans.iter();
+        let mut plans = commitments.savings_plans.iter();
         let plan = plans.find(|own| own.id == commitment.id);
         let owner = reserved.and_then(|own| own.account.as_deref());
         let owner = owner.or(plan.and_then(|own| own.account.as_deref()));
-        if owner.is_some_and(|owner| self.commitments.skips(owner)) {
+        if owner.is_some_and(|owner| commitments.skips(owner)) {
             return None;
         }
         Some(UnusedCommitment {
@@ -224,7 +220,7 @@ impl Unused<'_> {
             committed_until: Some(commitment.end),
             detail,
             mean_room: None,
-            hours: Decimal::from(self.window.seconds()) / Decimal::from(HOUR_SECONDS),
+            hours: Decimal::from(window.seconds()) / Decimal::from(HOUR_SECONDS),
             is_shared: false,
         })
     }

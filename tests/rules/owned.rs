@@ -54,15 +54,7 @@ fn evaluation(estate: &Estate) -> (Coverage, Vec<Finding>) {
     let prices = Prices::new(&estate.prices, &discounts);
     let coverage =
         existing_coverage((estate, &estate.measured()), &prices, &policy, &Standing::default());
-    let unused = Unused {
-        coverage: &coverage,
-        commitments: &estate.commitments,
-        accounts: &estate.accounts,
-        prices: &prices,
-        policy: &policy,
-        window: estate.window,
-        as_of: estate.as_of,
-    };
+    let unused = Unused { coverage: &coverage, estate, prices: &prices, policy: &policy };
     let findings = commitment_findings(&unused.rows().0, &coverage, &[], estate.as_of);
     (coverage, findings)
 }

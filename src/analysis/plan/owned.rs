@@ -7,8 +7,7 @@ use crate::analysis::{AuditedWorkload, PriceUse};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, Clusters, CommitmentPool, CommittedHours, Finding, Gap, GapSubject,
-    InstanceCost, Lifecycle, Policy, PriceKey, PriceOption, PurchaseOption, ResourceId, UsageState,
-    Workload,
+    InstanceCost, Lifecycle, Policy, PriceOption, PurchaseOption, ResourceId, UsageState, Workload,
 };
 use crate::rules::{MachineFacts, commitment_findings};
 use crate::savings::{
@@ -108,11 +107,7 @@ impl<'a> EstateCommitments<'a> {
             .collect();
         let others = self.coverage.others.iter();
         let others = others.filter(|other| !given_up.contains(&other.id)).map(|other| {
-            let key = PriceKey {
-                operating_system: other.operating_system,
-                tenancy: other.tenancy,
-                ..PriceKey::linux_on_demand(&other.region, &other.instance_type)
-            };
+            let key = other.key.clone();
             let own = commitment_rates(&key, self.prices);
             let hourly = own.get(&PriceOption::OnDemand).copied().unwrap_or_default();
             rates.entry(key.clone()).or_insert(own);
@@ -155,19 +150,9 @@ impl<'a> EstateCommitments<'a> {
 
     /// What is paid for and does not run, with the prices behind its figures.
     pub(in crate::analysis) fn unused(&self, prices_used: &mut PriceUse) -> Vec<UnusedCommitment> {
-        let unused = Unused {
-            coverage: &self.coverage,
-            commitments: &self.estate.commitments,
-            accounts: &self.estate.accounts,
-            prices: self.prices,
-            policy: self.policy,
-            window: self.estate.window,
-            as_of: self.estate.as_of,
-        };
-        let (rows, quotes) = unused.rows();
-        for quote in quotes {
-            prices_used.insert(quote);
-        }
+        let Self { estate, prices, policy, coverage } = self;
+        let (rows, quotes) = Unused { coverage, estate, prices, policy }.rows();
+        quotes.into_iter().for_each(|quote| prices_used.insert(quote));
         rows
     }
 }

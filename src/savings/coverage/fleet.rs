@@ -514,11 +514,8 @@ fn used(class: &Class, place: usize, existing: &Existing) -> UsedInstance {
     UsedInstance {
         id: ResourceId::named(format!("{place:08}")),
         account: class.account.clone(),
-        region: key.region.clone(),
+        key: key.clone(),
         zone: class.zone.clone(),
-        instance_type: key.instance_type.clone(),
-        operating_system: key.operating_system,
-        tenancy: key.tenancy,
         hours: Vec::new(),
         on_demand_hourly: rates.get(&PriceOption::OnDemand).copied(),
         plan_rates: rates,

@@ -3,8 +3,8 @@
 use super::room::Room;
 use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentPool, CommitmentTerm, InstanceState, OperatingSystem, PriceKey, PriceOption,
-    Provider, PurchaseOption, ResourceId, Tenancy,
+    CommitmentPool, CommitmentTerm, InstanceState, PriceKey, PriceOption, Provider, PurchaseOption,
+    ResourceId,
 };
 use crate::savings::{INSTANCE, MemberHours, whole_hours};
 use crate::usage::{Estate, Timeline, Usages};
@@ -19,14 +19,10 @@ pub struct UsedInstance {
     pub id: ResourceId,
     /// Whose it is; empty where that is unknown.
     pub account: String,
-    pub region: String,
+    /// Region, type, system and tenancy, on demand.
+    pub key: PriceKey,
     /// Its zone by name.
     pub zone: Option<String>,
-    pub instance_type: String,
-    /// The operating system that decides the price.
-    pub operating_system: OperatingSystem,
-    /// Whether the hardware is shared.
-    pub tenancy: Tenancy,
     /// How much of it runs in each whole hour of the window, in billionths; of several that
     /// are alike their sum.
     pub hours: Vec<u64>,
@@ -109,11 +105,8 @@ pub fn used_instances(
         let used = UsedInstance {
             id: instance.id.clone(),
             account: instance.account.clone(),
-            region: instance.region.clone(),
+            key: key.clone(),
             zone: instance.zone.clone(),
-            instance_type: instance.instance_type.clone(),
-            operating_system: instance.operating_system,
-            tenancy: instance.tenancy,
             hours: Vec::new(),
             on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
             plan_rates: plan_rates(&key, prices),
@@ -175,14 +168,11 @@ pub(super) fn room_of(room: &Room, account: Option<&str>, prices: &Prices<'_>) -
     UsedInstance {
         id: room.id(),
         account: account.unwrap_or_default().to_owned(),
-        region: reservation.region.clone(),
         zone: Some(reservation.zone.clone()),
-        instance_type: reservation.instance_type.clone(),
-        operating_system: reservation.operating_system,
-        tenancy: reservation.tenancy,
         hours: room.hourly.iter().map(billionths).collect(),
         on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
         plan_rates: plan_rates(&key, prices),
+        key,
         is_room: true,
         rests: false,
         figures: Figures::default(),

@@ -3,9 +3,10 @@
 use super::hours::UsedInstance;
 use crate::catalog;
 use crate::domain::{
-    CommitmentTerm, Commitments, Currency, OperatingSystem, Ownership, PriceOption,
-    ReservedInstances, ResourceId, SavingsPlan, SavingsPlanKind, Tenancy, family_of, named_enum,
+    CommitmentTerm, Commitments, Currency, Ownership, PriceKey, PriceOption, ReservedInstances,
+    ResourceId, SavingsPlan, SavingsPlanKind, family_of, named_enum,
 };
+use crate::savings::covers_other_sizes;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 
@@ -118,16 +119,13 @@ pub fn normalization_factor(instance_type: &str) -> Option<Decimal> {
 /// The factor where one size covers another: regional, Linux, shared hardware,
 /// and a family of which the catalog knows it.
 fn flexible_factor(reservation: &ReservedInstances) -> Option<Decimal> {
-    let is_regional_linux = reservation.zone.is_none()
-        && reservation.operating_system == OperatingSystem::Linux
-        && reservation.tenancy == Tenancy::Shared;
-    let flexible =
-        catalog::family(family_of(&reservation.instance_type))?.size_flexible == Some(true);
-    if is_regional_linux && flexible {
-        normalization_factor(&reservation.instance_type)
-    } else {
-        None
-    }
+    let key = PriceKey {
+        operating_system: reservation.operating_system,
+        tenancy: reservation.tenancy,
+        zone: reservation.zone.clone(),
+        ..PriceKey::linux_on_demand(&reservation.region, &reservation.instance_type)
+    };
+    covers_other_sizes(&key).then(|| normalization_factor(&key.instance_type))?
 }
 
 fn reserved(
@@ -144,16 +142,18 @@ fn reserved(
     };
     let matches = |instance: &UsedInstance| {
         is_in_reach(instance)
-            && instance.region == reservation.region
-            && instance.operating_system == reservation.operating_system
-            && instance.tenancy == reservation.tenancy
+            && instance.key.region == reservation.region
+            && instance.key.operating_system == reservation.operating_system
+            && instance.key.tenancy == reservation.tenancy
             && reservation.zone.as_ref().is_none_or(|zone| instance.zone.as_ref() == Some(zone))
     };
     let units_of = |instance: &UsedInstance| match factor {
-        Some(_) if family_of(&instance.instance_type) == family_of(&reservation.instance_type) => {
-            normalization_factor(&instance.instance_type)
+        Some(_)
+            if family_of(&instance.key.instance_type) == family_of(&reservation.instance_type) =>
+        {
+            normalization_factor(&instance.key.instance_type)
         }
-        None if instance.instance_type == reservation.instance_type => Some(Decimal::ONE),
+        None if instance.key.instance_type == reservation.instance_type => Some(Decimal::ONE),
         _ => None,
     };
     let mut members: Vec<Member> = instances
@@ -173,7 +173,12 @@ fn reserved(
     // Running instances first, then room that nothing runs in.
     members.sort_by_cached_key(|member| {
         let instance = &instances[member.instance];
-        (instance.is_room, member.units_per_hour, &instance.instance_type, instance.shown_covered())
+        (
+            instance.is_room,
+            member.units_per_hour,
+            &instance.key.instance_type,
+            instance.shown_covered(),
+        )
     });
     let per_instance = factor.unwrap_or(Decimal::ONE);
     Pool {
@@ -218,9 +223,9 @@ fn plan(
         let region = savings_plan.region.as_deref();
         let family = savings_plan.family.as_deref();
         owner.may_cover(&instance.account)
-            && region.is_none_or(|region| region == instance.region)
-            && family.is_none_or(|family| family == family_of(&instance.instance_type))
-            && Currency::of_region(&instance.region) == savings_plan.currency
+            && region.is_none_or(|region| region == instance.key.region)
+            && family.is_none_or(|family| family == family_of(&instance.key.instance_type))
+            && Currency::of_region(&instance.key.region) == savings_plan.currency
     };
     let mut members = Vec::new();
     let mut unrated = Vec::new();
@@ -247,9 +252,9 @@ fn plan(
             instance.is_room,
             rate_share.unwrap_or(Decimal::ONE),
             member.units_per_hour,
-            &instance.instance_type,
-            instance.operating_system,
-            instance.tenancy,
+            &instance.key.instance_type,
+            instance.key.operating_system,
+            instance.key.tenancy,
             instance.shown_covered(),
         )
     });

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, OfferingClass, OperatingSystem, PaymentOption,
+    CommitmentTerm, Currency, HourlyRate, OfferingClass, OperatingSystem, PaymentOption, PriceKey,
     PriceOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use std::collections::BTreeMap;
@@ -23,11 +23,8 @@ pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInsta
         figures: Figures::default(),
         id: ResourceId::named(id),
         account: String::new(),
-        region: "us-east-1".to_owned(),
+        key: PriceKey::linux_on_demand("us-east-1", instance_type),
         zone: Some("us-east-1a".to_owned()),
-        instance_type: instance_type.to_owned(),
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
         hours: running.iter().map(|ran| u64::from(*ran) * INSTANCE).collect(),
         on_demand_hourly: None,
         plan_rates: BTreeMap::new(),
@@ -259,13 +256,15 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
         (OperatingSystem::Linux, Tenancy::Dedicated),
     ] {
         let other = ReservedInstances { operating_system, tenancy, ..whole.clone() };
-        let like = UsedInstance { operating_system, tenancy, ..small.clone() };
+        let key = PriceKey { operating_system, tenancy, ..small.key.clone() };
+        let like = UsedInstance { key: key.clone(), ..small.clone() };
         assert_eq!(hours_of(&other, &like), "0", "{operating_system} {tenancy}");
-        let same = UsedInstance { instance_type: "vt1.6xlarge".to_owned(), ..like.clone() };
+        let same = UsedInstance { key: key.with_type("vt1.6xlarge"), ..like.clone() };
         assert_eq!(hours_of(&other, &same), "1", "{operating_system} {tenancy}");
         assert_eq!(hours_of(&whole, &like), "0", "another platform");
     }
-    let elsewhere = UsedInstance { region: "eu-west-1".to_owned(), ..small };
+    let key = PriceKey { region: "eu-west-1".to_owned(), ..small.key.clone() };
+    let elsewhere = UsedInstance { key, ..small };
     assert_eq!(hours_of(&whole, &elsewhere), "0");
 }
 
