@@ -261,10 +261,7 @@ impl CandidateQuery<'_> {
         match family(shape.family()).and_then(|family| family.launchable) {
             Some(true) => Ok(()),
             Some(false) => Err(Rejection::NotLaunchable),
-            None => Err(Rejection::Unknown {
-                fact: "launch availability",
-                of: shape.family().to_owned(),
-            }),
+            None => Err(Rejection::unknown("launch availability", shape.family())),
         }
     }
 
@@ -273,10 +270,7 @@ impl CandidateQuery<'_> {
             (today, other) if today == other => Ok(()),
             (Some(_), Some(_)) if self.accepted == Risk::High => Ok(()),
             (Some(_), Some(_)) => Err(Rejection::Architecture),
-            _ => Err(Rejection::Unknown {
-                fact: "the CPU architecture",
-                of: shape.instance_type.clone(),
-            }),
+            _ => Err(Rejection::unknown("the CPU architecture", &shape.instance_type)),
         }
     }
 
@@ -365,10 +359,9 @@ impl CandidateQuery<'_> {
                 Err(Rejection::Network { needed_gbps, usable_gbps })
             }
             Some(_) => Ok(()),
-            None => Err(Rejection::Unknown {
-                fact: "the network bandwidth",
-                of: candidate.shape.instance_type.clone(),
-            }),
+            None => {
+                Err(Rejection::unknown("the network bandwidth", &candidate.shape.instance_type))
+            }
         }
     }
 
@@ -411,9 +404,7 @@ impl CandidateQuery<'_> {
     fn ask_efa(&self, shape: &InstanceShape) -> Result<(), Rejection> {
         match (self.today.shape.efa, shape.efa) {
             (Some(true), Some(false)) => Err(Rejection::Efa),
-            (Some(true), None) => {
-                Err(Rejection::Unknown { fact: "EFA", of: shape.instance_type.clone() })
-            }
+            (Some(true), None) => Err(Rejection::unknown("EFA", &shape.instance_type)),
             _ => Ok(()),
         }
     }
@@ -548,9 +539,7 @@ impl CandidateQuery<'_> {
             Some(peak) => Ok(Projection::at(peak, ratio)),
             None if ratio.basis == RatioBasis::SameGpu => Ok(Projection::at(0.0, ratio)),
             None if self.demand.never_worked => Err(Rejection::NeverWorked),
-            None => {
-                Err(Rejection::Unknown { fact: "the utilization", of: "an active GPU".to_owned() })
-            }
+            None => Err(Rejection::unknown("the utilization", "an active GPU")),
         }
     }
 }
