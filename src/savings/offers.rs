@@ -1,5 +1,6 @@
 //! What a plan chooses from, and what decides between it.
 
+use super::pool::cents;
 use super::{Class, Existing, Fewer};
 use crate::domain::{
     Action, ActionKind, CommitmentPool, HourlyRate, Instalments, Money, Policy, PriceOption,
@@ -186,6 +187,21 @@ impl Alternatives {
             CommitAfter::Schedule => (!is_scheduled).then_some(1),
             CommitAfter::Move => Some(1),
         }
+    }
+
+    /// The same of what stays: none where an offer that is allowed costs less than its stage.
+    pub(super) fn most_years_here(
+        &self,
+        stage: &Stage,
+        hours: Option<&ScheduledHours>,
+        terms: &Terms<'_>,
+    ) -> Option<u8> {
+        let most = self.most_years(None, hours.is_some())?;
+        let costs_less = self.resizes.iter().any(|offer| {
+            let saved = stage.monthly() - offer.stage(hours).monthly();
+            terms.allows(offer.risk) && cents(saved) > Decimal::ZERO
+        });
+        Some(if costs_less { 0 } else { most })
     }
 
     /// The same without some kinds of actions, and those of them that were offered.

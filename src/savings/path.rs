@@ -109,7 +109,10 @@ impl Path {
             schedule: None,
             slowdown: 1.0,
             fewer: None,
-            most_years: workload.most_years(None, false),
+            most_years: workload
+                .today
+                .as_ref()
+                .and_then(|today| workload.most_years_here(today, None, terms)),
         };
         let today = slots(workload, &course, true);
         let mut path = Self {
@@ -177,7 +180,7 @@ impl Path {
         let scheduled = Course {
             stage: Some(&stage),
             schedule: hours,
-            most_years: workload.most_years(None, hours.is_some()),
+            most_years: workload.most_years_here(&stage, hours, terms),
             ..course
         };
         path.stages.scheduled = slots(workload, &scheduled, with_ended);

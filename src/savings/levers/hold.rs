@@ -31,8 +31,7 @@ impl Hold {
             return Self::Free;
         }
         let words = lowered.iter().map(|(id, (total, less))| {
-            let rest = total.saturating_sub(*less);
-            format!("lower the capacity reservation {id} from {total} to {rest} in the same step")
+            format!("lower the capacity reservation {id} by {less} of {total} in the same step")
         });
         Self::Lowerable(words.collect::<Vec<_>>().join("; "))
     }
