@@ -8,8 +8,11 @@ use std::collections::BTreeMap;
 /// The value of a sample, and the largest that was seen since the last one.
 type ValueAndPeak = Option<(f64, f64)>;
 
+/// A metric, and what a reading has of it.
+type MetricReader = (Metric, fn(&GpuReading) -> ValueAndPeak);
+
 /// The metrics that a sample has.
-const METRICS: [(Metric, fn(&GpuReading) -> ValueAndPeak); 6] = [
+const METRICS: [MetricReader; 6] = [
     (Metric::GpuUtilization, utilization),
     (Metric::GpuMemoryUsed, |reading| alone(reading.vram_used_mib)),
     (Metric::GpuMemoryTotal, |reading| alone(reading.vram_total_mib)),
