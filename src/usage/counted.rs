@@ -13,9 +13,6 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// No sample, as of days that were recorded without their number.
-    pub(super) const NONE: Self = Self { count: 0, period_seconds: 3_600 };
-
     pub(super) fn of(points: &Points) -> Self {
         Self { count: points.len() as u64, period_seconds: points.period_seconds() }
     }

@@ -69,7 +69,8 @@ struct Peaks {
 /// Encoder sessions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sessions {
-    counted: Counted,
+    /// Absent where days were recorded, of which the largest number alone is kept.
+    counted: Option<Counted>,
     most: f64,
 }
 
@@ -394,7 +395,7 @@ impl DeviceUsage {
                 self.temperature_max_c = extreme(points, f32::max);
             }
             Metric::GpuEncoderSessions if statistic == maximum => {
-                let counted = Counted::of(points);
+                let counted = Some(Counted::of(points));
                 self.encoder = extreme(points, f32::max).map(|most| Sessions { counted, most });
             }
             _ => {}
@@ -436,9 +437,9 @@ impl DeviceUsage {
             (Metric::GpuPowerDraw, Statistic::Average) => self.power.as_ref().map(Power::kept),
             (Metric::GpuSmActivity, Statistic::Average) => self.sm.as_ref().map(SmActivity::kept),
             (Metric::GpuTemperature, Statistic::Maximum) => Some(largest(self.temperature_max_c)),
-            (Metric::GpuEncoderSessions, Statistic::Maximum) => self
-                .encoder
-                .map(|encoder| StoredFigures { max: Some(encoder.most), ..encoder.counted.kept() }),
+            (Metric::GpuEncoderSessions, Statistic::Maximum) => {
+                Some(largest(self.encoder.map(|encoder| encoder.most)))
+            }
             _ => None,
         };
         figures.unwrap_or_default()
@@ -480,8 +481,7 @@ impl DeviceUsage {
                 self.temperature_max_c = Some(kept.max?);
             }
             (Metric::GpuEncoderSessions, Statistic::Maximum) => {
-                let counted = kept.counted().unwrap_or(Counted::NONE);
-                self.encoder = Some(Sessions { counted, most: kept.max? });
+                self.encoder = Some(Sessions { counted: None, most: kept.max? });
             }
             _ => {}
         }
@@ -501,7 +501,10 @@ impl DeviceUsage {
         join(&mut self.sm, other.sm.as_ref(), SmActivity::merge);
         join(&mut self.temperature_max_c, other.temperature_max_c.as_ref(), larger);
         join(&mut self.encoder, other.encoder.as_ref(), |mine: &mut Sessions, theirs| {
-            mine.counted.merge(theirs.counted);
+            mine.counted = mine.counted.zip(theirs.counted).map(|(mut mine, theirs)| {
+                mine.merge(theirs);
+                mine
+            });
             mine.most = mine.most.max(theirs.most);
         });
     }
@@ -567,7 +570,7 @@ impl DeviceUsage {
             encoder_sessions_max: self.encoder.map(|encoder| encoder.most),
             encoder_samples: self
                 .encoder
-                .map(|encoder| encoder.counted.over(running_seconds, of_sessions)),
+                .and_then(|encoder| Some(encoder.counted?.over(running_seconds, of_sessions))),
             days: averages
                 .map(|sampled| sampled.daily.iter().filter_map(Daily::figures).collect())
                 .unwrap_or_default(),

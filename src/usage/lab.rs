@@ -176,6 +176,8 @@ pub(crate) fn figures_but_outages(usage: &Usage) -> String {
         maxima.outage = Outage::default();
     }
     for gpu in &mut figures.gpus {
+        // Nor is how often its encoder was sampled.
+        gpu.encoder_samples = None;
         gpu.samples.outage = Outage::default();
         let maxima = gpu.maxima.as_mut().map(|summary| &mut summary.samples);
         let vram = gpu.vram.as_mut().map(|summary| &mut summary.samples);
