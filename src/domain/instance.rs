@@ -10,6 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The tag with the name of one instance.
+pub const NAME_TAG: &str = "Name";
+
 named_enum! {
     /// Whether an instance runs. Terminated ones are invisible to an inventory.
     InstanceState {
@@ -202,7 +205,7 @@ pub struct Instance {
 impl Instance {
     /// The value of its `Name` tag.
     pub fn name(&self) -> Option<&str> {
-        self.tags.get("Name").map(String::as_str).filter(|name| !name.trim().is_empty())
+        self.tags.get(NAME_TAG).map(String::as_str).filter(|name| !name.trim().is_empty())
     }
 
     /// First seen: attach time of the primary network interface, else the last

@@ -99,10 +99,10 @@ pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourCell, HourlyActivity};
 pub use inference::{ComponentHost, Copies, InferenceComponent};
-pub(crate) use instance::MOST_VOLUME_GIB;
 pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
+pub(crate) use instance::{MOST_VOLUME_GIB, NAME_TAG};
 pub use job::{JobStatus, TrainingJob};
 pub use job_request::{JobRequest, MOST_JOBS, Moment};
 pub use kept_bill::{BillKept, HourSums, MonthlyBill, ResourceHour, StatedSum};
@@ -179,4 +179,4 @@ pub use workload::{
     GPUS_TAG, INDEPENDENT, KindBasis, LINKED, VRAM_TAG, Workload, WorkloadKind, says_production,
 };
 pub use workload_cost::{IdleStorageCosts, InstanceCost, Unpriced, WorkloadCost};
-pub use workload_key::{Group, WorkloadKey};
+pub use workload_key::{Group, MemberSet, WorkloadKey};

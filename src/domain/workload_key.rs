@@ -14,10 +14,19 @@ pub struct WorkloadKey {
     /// Whether its instances run, now or again: one that is up half of the time is
     /// the same workload at every hour. What has ended is apart.
     pub running: bool,
-    /// Whether their hours have a price: members without one are apart, so that they
-    /// hide no dollar of the others.
-    pub priced: bool,
+    /// Which members of the group it has.
+    pub members: MemberSet,
     pub group: Group,
+}
+
+/// Members of one group that are a workload apart from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemberSet {
+    Main,
+    /// Their GPUs are idle and their CPUs work: they move by themselves to a type without a GPU.
+    OnCpu,
+    /// Their hours have no price, and hide no dollar of the others.
+    Unpriced,
 }
 
 /// What groups instances into a workload.
@@ -64,10 +73,11 @@ impl WorkloadKey {
             Group::AutoScaling(name) => ("asg", name),
             Group::Tag(name) => ("tag", name),
         };
-        let state = match (self.running, self.priced) {
+        let state = match (self.running, self.members) {
             (false, _) => "/stopped",
-            (true, true) => "",
-            (true, false) => "/unpriced",
+            (true, MemberSet::Main) => "",
+            (true, MemberSet::OnCpu) => "/on-cpu",
+            (true, MemberSet::Unpriced) => "/unpriced",
         };
         let provider = match self.provider {
             Provider::Aws => String::new(),
@@ -96,7 +106,7 @@ mod tests {
             instance_type: "p3.8xlarge".to_owned(),
             purchase_option: PurchaseOption::OnDemand,
             running,
-            priced: true,
+            members: MemberSet::Main,
             group,
         };
         assert_eq!(key(Group::Alone(ResourceId::named("i-7")), true).id(), "i-7");

@@ -8,7 +8,7 @@ use super::shared::text::{count, joined, money, rounded, unit_price};
 use crate::analysis::{
     CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, is_planned,
 };
-use crate::domain::{Money, PriceBasis, PriceQuote, Tenancy};
+use crate::domain::{Money, PriceBasis, PriceQuote, Risk, Tenancy};
 use crate::savings::{CommitmentKind, CommitmentUse, ConcurrentUsage, Purchase, ScopeChange};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -97,6 +97,8 @@ columns! {
         count "count", "instances", Narrow(0), change.count, "";
         word[CURRENCIES] "currency", "", Data, change.monthly_savings.currency().code(), "";
         money "monthly_savings", "saves/month", Narrow(0), change.monthly_savings, "Without a fee.";
+        word[Risk::NAMES] "risk", "risk", Narrow(0), ScopeChange::RISK.name(), "";
+        text "caveat", "", Data, change.caveat(), "";
     }
 
     fn commitments<'a>(commitment: &'a CommitmentUse) {
@@ -187,10 +189,7 @@ fn headline(fleet: &ReservedFleet) -> String {
     };
     let changed = fleet.scope_changes.iter().map(|change| {
         let saved = money(change.monthly_savings);
-        format!(
-            "; it changes the scope of {} to {}, which saves {saved} per month",
-            change.id, change.region
-        )
+        format!("; it saves {saved} per month to {}", change.detail())
     });
     std::iter::once(bought).chain(changed).collect()
 }

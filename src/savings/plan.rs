@@ -54,6 +54,24 @@ pub struct ScopeChange {
     pub shares: Vec<(String, Money)>,
 }
 
+impl ScopeChange {
+    pub const RISK: Risk = Risk::Medium;
+
+    /// What is done, in words.
+    pub fn detail(&self) -> String {
+        let Self { id, zone, region, .. } = self;
+        format!(
+            "change the scope of the reserved instances {id} from {zone} to {region}, which costs \
+             no fee: they then cover hours that are billed on demand"
+        )
+    }
+
+    /// What is given up.
+    pub fn caveat(&self) -> String {
+        format!("nothing is bought: {} then holds no capacity in {}", self.id, self.zone)
+    }
+}
+
 /// How many instances of a pool work at once in each hour of the window, in billionths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PoolHours {

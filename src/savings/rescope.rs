@@ -7,7 +7,7 @@ use super::offers::{Alternatives, Terms};
 use super::path::Path;
 use super::plan::{CommitPart, Draft, ScopeChange};
 use super::pool::cents;
-use crate::domain::{ActionKind, Money, Risk};
+use crate::domain::{ActionKind, Money};
 use rust_decimal::Decimal;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,14 +22,12 @@ struct Change {
 }
 
 impl Draft<'_> {
-    const RESCOPE_RISK: Risk = Risk::Medium;
-
     /// Notes what is worth doing only once reservations are for their regions: a stop that saves
     /// nothing as long as its zone holds what pays for it. What need not be done then is not: a
     /// change of scope has no fee.
     pub(super) fn improve_for_regions(&mut self, workloads: &[Alternatives]) {
         let zonal = self.terms.existing.zonal();
-        if zonal.is_empty() || !self.terms.allows(Self::RESCOPE_RISK) {
+        if zonal.is_empty() || !self.terms.allows(ScopeChange::RISK) {
             return;
         }
         let mut regional = self.terms.existing.clone();
@@ -94,7 +92,7 @@ impl Draft<'_> {
     /// later ones make needless.
     fn scope_changes(&self, paths: &[Path]) -> Vec<Change> {
         let mut zonal = self.terms.existing.zonal();
-        if zonal.is_empty() || !self.terms.allows(Self::RESCOPE_RISK) {
+        if zonal.is_empty() || !self.terms.allows(ScopeChange::RISK) {
             return Vec::new();
         }
         loop {
@@ -181,22 +179,27 @@ impl Draft<'_> {
             let gained = Money::new(gained, currency);
             let own = self.share_with_dependents(gained, &mut dependents, &reservation);
             let saved = allocate(own, &weights);
-            let mut shares = Vec::new();
-            for ((parts, path), saving) in parts.iter_mut().zip(&self.paths).zip(saved) {
-                if saving.amount().is_zero() {
-                    continue;
-                }
-                shares.push((path.id.clone(), saving));
-                parts.push(rescoped(&reservation, saving, Self::RESCOPE_RISK));
-            }
-            changes.push(ScopeChange {
+            let mut change = ScopeChange {
                 id: reservation.id,
                 zone: reservation.zone,
                 region: reservation.region,
                 count: reservation.count,
                 monthly_savings: own,
-                shares,
-            });
+                shares: Vec::new(),
+            };
+            for ((parts, path), saving) in parts.iter_mut().zip(&self.paths).zip(saved) {
+                if saving.amount().is_zero() {
+                    continue;
+                }
+                change.shares.push((path.id.clone(), saving));
+                parts.push(CommitPart {
+                    saving,
+                    detail: change.detail(),
+                    risk: ScopeChange::RISK,
+                    caveat: Some(change.caveat()),
+                });
+            }
+            changes.push(change);
         }
         for (place, _) in dependents {
             self.fleet.remove(&self.paths[place].stages.last);
@@ -229,7 +232,7 @@ impl Draft<'_> {
             }
             let path = &mut self.paths[place];
             path.save(saving, &listed);
-            path.wait_for(Self::RESCOPE_RISK, &rescope_first(reservation));
+            path.wait_for(ScopeChange::RISK, &rescope_first(reservation));
         }
         own
     }
@@ -248,20 +251,4 @@ fn credit(fleet: &Fleet) -> Decimal {
 fn rescope_first(reservation: &ZonalReservation) -> String {
     let ZonalReservation { id, region, .. } = reservation;
     format!("saves only once the reserved instances {id} have changed their scope to {region}")
-}
-
-fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> CommitPart {
-    let ZonalReservation { id, zone, region, .. } = reservation;
-    CommitPart {
-        saving,
-        detail: format!(
-            "change the scope of the reserved instances {id} from {zone} to {region}, which costs \
-             no fee: they then cover hours that are billed on demand"
-        ),
-        risk,
-        caveat: Some(format!(
-            "nothing is bought: {id} changes its scope from {zone} to {region}, and then holds no \
-             capacity there"
-        )),
-    }
 }

@@ -300,6 +300,32 @@ fn a_type_that_is_known_only_after_apply_is_a_gap_where_it_may_be_accelerated() 
     }
 }
 
+/// What stands in settings, in a product of others or in the defaults of a domain.
+#[test]
+fn a_type_that_is_decided_elsewhere_is_a_gap() {
+    let environment = "aws_elastic_beanstalk_environment.a";
+    let spec = json!([{"instance_type": "ml.t3.medium"}]);
+    for (address, after, unknown, code) in [
+        (environment, json!({"setting": [{"name": "InstanceType"}]}), json!({}), 3),
+        (environment, json!({"setting": [{"name": "Subnets"}]}), json!({}), 0),
+        (environment, json!({}), json!({"setting": true}), 3),
+        ("aws_servicecatalog_provisioned_product.a", json!({"name": "a"}), json!({}), 3),
+        ("aws_sagemaker_app.a", json!({"app_type": "JupyterLab"}), json!({}), 3),
+        ("aws_sagemaker_app.a", json!({"app_type": "JupyterServer"}), json!({}), 0),
+        (
+            "aws_sagemaker_app.a",
+            json!({"app_type": "JupyterLab", "resource_spec": spec}),
+            json!({}),
+            0,
+        ),
+    ] {
+        let mut resource = created("aws", address, after);
+        resource["change"]["after_unknown"] = unknown;
+        let outcome = checked(ROOM, std::slice::from_ref(&resource));
+        assert_eq!(outcome.code, code, "{resource}: {}", outcome.stdout);
+    }
+}
+
 /// A provider computes what nobody writes, and a plan lists that as unknown all the same.
 #[test]
 fn an_unknown_type_that_nobody_writes_is_no_gap() {
@@ -335,8 +361,10 @@ fn a_planned_instance_without_a_change_leaves_every_rule_incomplete() {
     let changes = json!([of_aws("aws_instance.a", here)]);
     for (other, code) in [
         (value("managed", "aws_instance", "a"), 0),
-        (value("managed", "aws_s3_bucket", "b"), 0),
+        (value("managed", "random_id", "b"), 0),
         (value("data", "aws_instance", "b"), 0),
+        (value("managed", "aws_s3_bucket", "b"), 3),
+        (value("managed", "aws_cloudformation_stack", "b"), 3),
         (value("managed", "aws_instance", "b"), 3),
     ] {
         let planned = json!({"root_module": {"resources": [], "child_modules": [

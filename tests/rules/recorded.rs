@@ -183,19 +183,40 @@ fn a_commitment_that_is_not_used_is_a_row() {
     assert_eq!(effective.amount(), daily.round_dp(6));
 }
 
-#[test]
-fn what_has_ended_cost_its_hours_and_costs_its_disks() {
-    let mut machine = Machine::new("i-1", "g5.2xlarge");
+/// A g5.2xlarge that stopped at midnight, ten days before the end, with a volume.
+fn stopped(id: &str, size_gib: u64) -> Machine {
+    let mut machine = Machine::new(id, "g5.2xlarge");
     machine.instance.state = InstanceState::Stopped;
     machine.instance.volumes.push(Volume {
-        id: "vol-1".to_owned(),
+        id: format!("vol-{id}"),
         volume_type: Some("gp3".to_owned()),
-        size_gib: Some(500),
+        size_gib: Some(size_gib),
     });
-    // At midnight, ten days before the end.
     let stopped = as_of() - SignedDuration::from_hours(240);
     let reason = stopped.strftime("User initiated (%Y-%m-%d %H:%M:%S GMT)");
     machine.instance.state_transition_reason = Some(reason.to_string());
+    machine
+}
+
+#[test]
+fn disks_are_of_the_tags_of_their_instances() {
+    let of_team = |id, size_gib, team| {
+        stopped(id, size_gib).tag("gpucost:workload", "w").tag("team", team).tag("Name", id)
+    };
+    let machines =
+        vec![of_team("i-1", 500, "a"), of_team("i-2", 100, "b"), of_team("i-3", 50, "b")];
+    let kept = kept(&estate(machines));
+    let rows = on(&kept, date(2026, 10, 22));
+    let mut rows: Vec<(&str, Option<String>)> =
+        rows.iter().map(|row| (row.tags["team"].as_str(), amount(row.effective))).collect();
+    rows.sort();
+    // 500 × 0.08 and 150 × 0.08 a month, of which a day is 24/730.
+    assert_eq!(rows, [("a", Some("1.315068".to_owned())), ("b", Some("0.394521".to_owned()))]);
+}
+
+#[test]
+fn what_has_ended_cost_its_hours_and_costs_its_disks() {
+    let machine = stopped("i-1", 500);
     let kept = kept(&estate(vec![machine]));
     assert_eq!(kept.rows.len(), 14);
     let ran = only(&kept, date(2026, 10, 21));

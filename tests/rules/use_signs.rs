@@ -53,6 +53,35 @@ fn a_busy_cpu_forbids_the_stop_and_leads_to_a_type_without_a_gpu() {
     assert!(low.workloads[0].actions.is_empty());
 }
 
+/// One of three members works on its CPU alone: it moves, and the others stay as they are.
+#[test]
+fn a_busy_cpu_among_busy_gpus_moves_by_itself_where_a_tag_groups_them() {
+    let busy = |id| Machine::new(id, "g5.2xlarge").gpu(0, flat(80.0)).vram(0, 12_000.0, A10G_MIB);
+    let of_tag = |machine: Machine| machine.cpu(flat(55.0)).tag("gpucost:workload", "w");
+    let machines = || vec![busy("i-1"), idle("i-2"), busy("i-3")];
+    let audit = at(Risk::Medium, machines().into_iter().map(of_tag).collect());
+    let ids: Vec<String> = audit.workloads.iter().map(|audited| audited.workload.id()).collect();
+    let id = "111122223333/us-east-1/g5.2xlarge/on-demand/tag:w";
+    assert_eq!(ids, [id.to_owned(), format!("{id}/on-cpu")]);
+    let [others, on_cpu] = audit.workloads.as_slice() else { panic!("two") };
+    let [moved] = on_cpu.actions.as_slice() else { panic!("{:?}", on_cpu.actions) };
+    // As of the machine alone: 884.76 − 248.20.
+    assert_eq!(moved.target().map(|to| to.instance_type.as_str()), Some("c6i.2xlarge"));
+    assert_eq!(moved.monthly_savings().amount(), decimal("636.56"));
+    assert_eq!(on_cpu.workload.instances.len(), 1);
+    assert!(others.actions.iter().all(|action| action.kind() != ActionKind::Stop));
+    assert_eq!(others.workload.instances.len(), 2);
+    assert_eq!(audit.totals.monthly_cost.map(|cost| cost.amount()), Some(decimal("2654.28")));
+    // One launch template is for all of an Auto Scaling group.
+    let of_group = |mut machine: Machine| {
+        machine.instance.auto_scaling_group = Some("g".to_owned());
+        machine.cpu(flat(55.0))
+    };
+    let audit = at(Risk::Medium, machines().into_iter().map(of_group).collect());
+    assert_eq!(audit.workloads.len(), 1);
+    assert!(audit.findings.iter().all(|finding| finding.rule() != "idle-gpu"));
+}
+
 #[test]
 fn ten_percent_is_the_border_of_work_and_five_that_of_certainty() {
     for (cpu, kind, risk, certain) in [
@@ -276,7 +305,8 @@ fn members_are_stopped_by_their_own_signs() {
     assert_eq!(medium.certain().amount(), decimal("1468.76"));
     assert_eq!(medium.risk(), Risk::Medium);
     assert!(medium.caveats()[0].starts_with("CPU reached 7.0% on i-3 ("));
-    assert!(medium.detail().contains("stop 3 of 5"), "{}", medium.detail());
+    // What works on its CPU is apart.
+    assert!(medium.detail().contains("stop 3 of 4"), "{}", medium.detail());
     let low = stop(&at(Risk::Low, fleet()));
     assert_eq!(low.monthly_savings().amount(), decimal("1468.76"));
     assert_eq!((low.certain(), low.risk()), (low.monthly_savings(), Risk::Low));

@@ -11,7 +11,7 @@ pub use self::model::{
 use self::facts::{Facts, Room};
 use self::model::fix;
 use super::{Audit, AuditedWorkload};
-use crate::domain::{ActionKind, Policy, Risk, TerraformPlan};
+use crate::domain::{ActionKind, Policy, TerraformPlan};
 use crate::savings::{Purchase, ScopeChange};
 use crate::usage::Estate;
 use std::cmp::Reverse;
@@ -67,12 +67,9 @@ fn rescoped(change: &ScopeChange) -> Fix<'_> {
         kind: ActionKind::Commit,
         target: FixTarget::Scope(change),
         monthly_savings: change.monthly_savings,
-        risk: Risk::Medium,
-        detail: format!(
-            "change the scope of {} from {} to {}, which costs no fee",
-            change.id, change.zone, change.region
-        ),
-        caveats: vec![format!("it then holds no capacity in {}", change.zone)],
+        risk: ScopeChange::RISK,
+        detail: change.detail(),
+        caveats: vec![change.caveat()],
         advice: Vec::new(),
     }
 }

@@ -3,8 +3,8 @@
 use super::evaluation::{RuleEvaluation, Words};
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, Hidden, Money, PastGap, RecordedRun, Severity, TagFilter,
-    WorkloadDay, hidden, region_of,
+    Cause, CauseKind, Gap, GapSubject, Hidden, Money, NAME_TAG, PastGap, RecordedRun, Severity,
+    TagFilter, WorkloadDay, hidden, region_of,
 };
 use crate::trend::{Forecast, Horizon, Ledger, Span, Sums, date_of};
 use jiff::Timestamp;
@@ -107,6 +107,11 @@ fn judge(
         let hint = format!("`gpucost history verify {}` names its files", history.place);
         let gap = Gap::in_words(GapSubject::Budget, budget.called(), problem, hint);
         judge.lacks(&gap);
+    }
+    if matches!(&budget.scope, Scope::Tag { key, .. } if key == NAME_TAG) {
+        let reason = "recorded days keep the tag Name only where a whole workload shares it";
+        let hint = "write the budget for another tag".to_owned();
+        judge.lacks(&Gap::in_words(GapSubject::Budget, budget.called(), reason, hint));
     }
     let unpriced = unpriced_hours(&ledger, month, &forecast);
     if !unpriced.is_zero() {

@@ -2,7 +2,8 @@
 
 use super::facts::{DayFacts, InstanceDays, hours, share};
 use crate::domain::{
-    CommittedPart, Currency, DAY_SECONDS, InstanceCost, PriceOption, PurchaseOption, Workload,
+    CommittedPart, Currency, DAY_SECONDS, InstanceCost, Member, NAME_TAG, PriceOption,
+    PurchaseOption, Workload,
 };
 use crate::usage::DayLoad;
 use jiff::Timestamp;
@@ -83,9 +84,7 @@ pub(super) fn of_day(
             continue;
         };
         for mut paid in paid(costs.and_then(|costs| costs.get(place)), own) {
-            // A name is that of one instance.
-            let own_tags = member.own_tags.iter().filter(|(key, _)| key.as_str() != "Name");
-            paid.payer.tags = own_tags.map(|(key, value)| (key.clone(), value.clone())).collect();
+            paid.payer.tags = own_tags(member);
             let sum = sum_of(&paid, load, own, gpus, currency);
             match parts.get_mut(&paid.payer) {
                 Some(known) => known.add(&sum),
@@ -96,6 +95,12 @@ pub(super) fn of_day(
         }
     }
     parts
+}
+
+/// The tags of a member that not all of its workload share. A name is that of one instance.
+pub(super) fn own_tags(member: &Member) -> BTreeMap<String, String> {
+    let own = member.own_tags.iter().filter(|(key, _)| key.as_str() != NAME_TAG);
+    own.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// GPUs of one instance as a number; absent for an unknown type.

@@ -2,10 +2,11 @@
 //! them did.
 
 use super::facts::{DayFacts, kept, kept_money};
-use super::parts::{Payer, Sum, first_day_after, gpus_per_instance, of_day};
+use super::parts::{Payer, Sum, first_day_after, gpus_per_instance, of_day, own_tags};
+use crate::analysis::sums::entries_of;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    CostKind, CostSource, Currency, DatedPrice, Money, Provider, PurchaseOption, Workload,
+    CostKind, CostSource, Currency, DatedPrice, Member, Money, Provider, PurchaseOption, Workload,
     WorkloadDay,
 };
 use crate::savings::{CommitmentKind, UnusedCommitment};
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 /// Hours of a day of UTC.
 const HOURS_OF_A_DAY: Decimal = Decimal::from_parts(24, 0, 0, false, 0);
@@ -71,38 +73,56 @@ impl Rows<'_> {
     }
 
     /// Volumes and addresses of what has ended, for the hours of the day in which it did not
-    /// run, from when it was first seen: what has a price, and what has none.
+    /// run, from when it was first seen, by the tags of their instances: what has a price, and
+    /// what has none.
     fn idle_storage(&self, audited: &AuditedWorkload, day: Date) -> Vec<WorkloadDay> {
-        let storage = &audited.workload.idle_storage;
-        let priced = storage.monthly.filter(|monthly| !monthly.amount().is_zero());
-        let unpriced = (!storage.unpriced.is_empty()).then_some(None);
-        let amounts = priced.map(Some).into_iter().chain(unpriced);
-        amounts.filter_map(|monthly| self.idle_storage_at(audited, day, monthly)).collect()
+        let workload = &audited.workload;
+        if workload.key.running {
+            return Vec::new();
+        }
+        let mut by_tags: BTreeMap<BTreeMap<String, String>, Vec<(&Member, Option<Money>)>> =
+            BTreeMap::new();
+        for (member, entry) in workload.members.iter().zip(entries_of(audited)) {
+            by_tags.entry(own_tags(member)).or_default().push((member, entry.monthly));
+        }
+        let mut rows = Vec::new();
+        for (tags, members) in &by_tags {
+            let known = members.iter().filter_map(|(_, monthly)| Some(monthly.as_ref()?.amount()));
+            let known: Decimal = known.sum();
+            let storage = workload.idle_storage.monthly.filter(|_| !known.is_zero());
+            let priced = storage.map(|storage| Money::new(known, storage.currency()));
+            let unpriced = (!workload.idle_storage.unpriced.is_empty()).then_some(None);
+            for monthly in priced.map(Some).into_iter().chain(unpriced) {
+                rows.extend(self.idle_storage_at(workload, (tags, members), day, monthly));
+            }
+        }
+        rows
     }
 
     fn idle_storage_at(
         &self,
-        audited: &AuditedWorkload,
+        workload: &Workload,
+        (own_tags, members): (&BTreeMap<String, String>, &[(&Member, Option<Money>)]),
         day: Date,
         monthly: Option<Money>,
     ) -> Option<WorkloadDay> {
-        let workload = &audited.workload;
-        if workload.key.running {
-            return None;
-        }
         let currency = monthly.map_or_else(|| currency_of(workload), Money::currency);
         let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        let seen = workload.members.iter().map(|member| member.first_seen).min()?;
+        let seen = members.iter().map(|(member, _)| member.first_seen).min()?;
         let before = hours_between(begin, seen).clamp(Decimal::ZERO, HOURS_OF_A_DAY);
         let parts = of_day(workload, self.facts, day, currency);
-        let ran: Decimal = parts.values().map(|sum| sum.hours).sum();
-        let ran = ran / Decimal::from(workload.members.len().max(1));
+        let own = parts.iter().filter(|(payer, _)| payer.tags == *own_tags);
+        let ran: Decimal = own.map(|(_, sum)| sum.hours).sum();
+        let ran = ran / Decimal::from(members.len());
         let hours = (HOURS_OF_A_DAY - before - ran).max(Decimal::ZERO);
         let effective = match monthly {
             Some(monthly) => Some(self.of_month(monthly, hours)?),
             None => None,
         };
+        let mut tags = workload.tags.clone();
+        tags.extend(own_tags.clone());
         (!hours.is_zero()).then(|| WorkloadDay {
+            tags,
             hours: kept(hours),
             effective,
             ..self.bare(workload, day, CostKind::IdleStorage)

@@ -10,8 +10,8 @@ use crate::catalog::{self, Prices};
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, GPUS_TAG, Gap,
     GapSubject, GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost,
-    InstanceShape, InstanceState, InstanceUsage, LINKED, Measured, Member, OWNER_TAGS, Part,
-    Policy, PriceKey, PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState,
+    InstanceShape, InstanceState, InstanceUsage, LINKED, Measured, Member, MemberSet, OWNER_TAGS,
+    Part, Policy, PriceKey, PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState,
     UtilizationSummary, Verdict, WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey,
     is_restartable, tag_value,
 };
@@ -125,8 +125,7 @@ pub(in crate::analysis) fn group(
         .into_par_iter()
         .fold(nothing, |mut sum, (key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
-            let grouped = gather.workload(key, &instances, &mut sum.1, &mut sum.2);
-            sum.0.push(grouped);
+            sum.0.extend(gather.workloads(key, &instances, &mut sum.1, &mut sum.2));
             WORK.advance(1);
             sum
         })
@@ -192,6 +191,8 @@ struct MeasuredGroup {
     first_work: Vec<Option<SignedDuration>>,
     utilization: Option<UtilizationSummary>,
     activity: HourlyActivity,
+    /// All of it, where utilization was measured.
+    week: Option<Timeline>,
     parts: PartSums,
 }
 
@@ -214,7 +215,10 @@ impl<'a> Gather<'a> {
             instance_type: instance.instance_type.clone(),
             purchase_option: instance.purchase_option(),
             running,
-            priced: instance_price(instance, self.prices).is_ok(),
+            members: match instance_price(instance, self.prices) {
+                Ok(_) => MemberSet::Main,
+                Err(_) => MemberSet::Unpriced,
+            },
             group,
         }
     }
@@ -225,20 +229,52 @@ impl<'a> Gather<'a> {
         has_ended(&timeline, self.stopped_at(instance), self.estate.as_of, self.policy)
     }
 
-    fn workload(
+    /// Members of a tag whose GPUs are idle beside a working CPU are a workload apart from those
+    /// that work on their GPUs. An Auto Scaling group has one launch template for all.
+    fn workloads(
         &self,
         key: WorkloadKey,
         instances: &[&Instance],
         week: &mut WeekUsage,
         gaps: &mut Vec<Gap>,
+    ) -> Vec<Grouped> {
+        let shape = instance_shape(self.estate, &key.instance_type);
+        let measured = self.measure(instances, shape);
+        let is_whole =
+            key.running && key.members == MemberSet::Main && matches!(key.group, Group::Tag(_));
+        let works_on_cpu = measured.states.iter().map(|state| state.busy_cpu_percent.is_some());
+        let by_work = instances.iter().copied().zip(works_on_cpu).filter(|_| is_whole);
+        let (on_cpu, others): (Vec<_>, Vec<_>) = by_work.partition(|(_, is_on_cpu)| *is_on_cpu);
+        if on_cpu.is_empty() || others.is_empty() {
+            return vec![self.workload(key, instances, measured, week, gaps)];
+        }
+        let sets = [(MemberSet::Main, others), (MemberSet::OnCpu, on_cpu)];
+        let workloads = sets.into_iter().map(|(members, instances)| {
+            let instances: Vec<&Instance> = instances.into_iter().map(|(held, _)| held).collect();
+            let measured = self.measure(&instances, shape);
+            let key = WorkloadKey { members, ..key.clone() };
+            self.workload(key, &instances, measured, week, gaps)
+        });
+        workloads.collect()
+    }
+
+    fn workload(
+        &self,
+        key: WorkloadKey,
+        instances: &[&Instance],
+        measured: MeasuredGroup,
+        week: &mut WeekUsage,
+        gaps: &mut Vec<Gap>,
     ) -> Grouped {
         let id = key.id();
+        if let Some(timeline) = &measured.week {
+            week.add(timeline);
+        }
         let shape = instance_shape(self.estate, &key.instance_type).cloned();
         if shape.is_none() {
             let cause = Cause::of(CauseKind::TypeUnknown, [&key.instance_type]);
             gaps.push(Gap::of(GapSubject::InstanceType, &id, cause));
         }
-        let measured = self.measure(instances, shape.as_ref(), week);
         let tags = common_tags(instances);
         let name = name(&key.group, instances);
         let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
@@ -388,14 +424,26 @@ impl<'a> Gather<'a> {
         instance.stopped_at()
     }
 
+    /// The verdict on one instance by itself.
+    fn verdict(
+        &self,
+        measured: &InstanceUsage,
+        shape: Option<&InstanceShape>,
+        instance: &Instance,
+    ) -> Verdict {
+        let measured = Measured {
+            shape,
+            usage: std::slice::from_ref(measured),
+            utilization: measured.summary.as_ref(),
+            first_seen: instance.first_seen(),
+            profile: None,
+        };
+        rules::classify(measured, self.policy, self.estate.as_of)
+    }
+
     /// Every instance by itself, and the statistics and hours over all their GPUs, and
     /// over those of each part.
-    fn measure(
-        &self,
-        instances: &[&Instance],
-        shape: Option<&InstanceShape>,
-        week: &mut WeekUsage,
-    ) -> MeasuredGroup {
+    fn measure(&self, instances: &[&Instance], shape: Option<&InstanceShape>) -> MeasuredGroup {
         let (window, period) = (self.estate.window, self.estate.period_seconds);
         let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
         let mut total = PartSum::new(window, period);
@@ -406,21 +454,12 @@ impl<'a> Gather<'a> {
             first_work: Vec::with_capacity(instances.len()),
             utilization: None,
             activity: Timeline::new(window, period).activity(None, window.end),
+            week: None,
             parts: PartSums::new(window, period),
         };
         for instance in instances {
             let (measured, timeline) = self.profiles.measure(instance, offer);
-            let verdict = rules::classify(
-                Measured {
-                    shape,
-                    usage: std::slice::from_ref(&measured),
-                    utilization: measured.summary.as_ref(),
-                    first_seen: instance.first_seen(),
-                    profile: None,
-                },
-                self.policy,
-                self.estate.as_of,
-            );
+            let verdict = self.verdict(&measured, shape, instance);
             let signal = measured.signal;
             let kind = signal.map(|(signal, _)| signal);
             let hours = timeline.activity(kind, instance.first_seen());
@@ -433,14 +472,12 @@ impl<'a> Gather<'a> {
             gathered.states.push(verdict);
             gathered.usage.push(measured);
         }
-        if total.is_of_utilization() {
-            week.add(&total.timeline());
-        }
+        let week = total.is_of_utilization().then(|| total.timeline());
         let (utilization, activity) = total.figures();
         // Of one alone the hours are held once.
         let own = gathered.activities.first().filter(|own| **own == activity);
         let activity = own.cloned().unwrap_or(activity);
-        MeasuredGroup { utilization, activity, ..gathered }
+        MeasuredGroup { week, utilization, activity, ..gathered }
     }
 
     /// Every instance at its own rate and running time; why not as soon as one

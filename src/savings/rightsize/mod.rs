@@ -81,11 +81,12 @@ impl Rightsizing {
         let Some(place) = self.runner_ups.iter().position(leads) else { return self };
         let mut chosen = self.runner_ups.remove(place);
         chosen.runner_ups = take(&mut self.runner_ups);
-        chosen.suitable = take(&mut self.suitable);
+        // The chosen one may be farther than the nearest.
+        let others = take(&mut self.suitable).into_iter();
+        let others: Vec<Considered> =
+            others.filter(|candidate| !chosen.suitable.contains(candidate)).collect();
+        chosen.suitable.extend(others.into_iter().take(NEAREST - 1));
         chosen.suitable_in_all = self.suitable_in_all;
-        let is_chosen =
-            |candidate: &Considered| candidate.shape.instance_type != target.instance_type;
-        chosen.suitable.sort_by_key(is_chosen);
         chosen.runner_ups.insert(0, self);
         chosen
     }

@@ -53,6 +53,7 @@ proptest! {
                     let is_same = model(shape(name)) == model(part.shape.as_ref());
                     let moved = workload.proposals.rightsize().expect("the move");
                     let chosen = moved.suitable.first().expect("the type");
+                    prop_assert_eq!((&chosen.shape.instance_type, chosen.count), (&to.instance_type, to.count));
                     let (spread, per_gpu) = (chosen.spread, f64::from(chosen.per_gpu));
                     // What ran on a card runs on as many of the same.
                     let is_alone = spread != Spread::Replicas && !chosen.shares_gpus();

@@ -56,7 +56,9 @@ pub(super) struct Document {
     pub(super) changes: Vec<Change>,
     /// Names of the stack sets that it has, whose instances run what their templates state.
     stack_sets: BTreeSet<String>,
-    /// Addresses of planned instances that no change is of.
+    /// Addresses that it lists changes of.
+    listed: BTreeSet<String>,
+    /// Addresses of planned resources that no change is of.
     pub(super) unchanged: BTreeSet<String>,
     pub(super) variables: Node,
     pub(super) configuration: Node,
@@ -118,15 +120,13 @@ impl<'de> Visitor<'de> for TopLevel {
             let name = change.change.get("after").get(STACK_SET_NAME).text();
             name.is_none_or(|name| !sets.contains(name))
         });
-        for change in &document.changes {
-            planned.remove(&change.address);
-        }
+        planned.retain(|address| !document.listed.contains(address));
         document.unchanged = planned;
         Ok(document)
     }
 }
 
-/// The planned values of a plan, of which only the addresses of instances matter.
+/// The planned values of a plan, of which only addresses matter.
 #[derive(Debug, Default, serde::Deserialize)]
 struct Values {
     root_module: Option<Module>,
@@ -135,14 +135,14 @@ struct Values {
 /// A module of the planned values.
 #[derive(Debug, serde::Deserialize)]
 struct Module {
-    resources: Option<Vec<Instance>>,
+    resources: Option<Vec<Planned>>,
     child_modules: Option<Vec<Module>>,
 }
 
-/// The address of a planned resource that is read by its own attributes.
+/// The address of a planned resource that may run something.
 #[derive(Debug, serde::Deserialize)]
 #[serde(from = "PlannedValue")]
-struct Instance(Option<String>);
+struct Planned(Option<String>);
 
 /// A resource of the planned values.
 #[derive(Debug, serde::Deserialize)]
@@ -154,22 +154,21 @@ struct PlannedValue {
     provider_name: Option<String>,
 }
 
-impl From<PlannedValue> for Instance {
+impl From<PlannedValue> for Planned {
     fn from(value: PlannedValue) -> Self {
         let resource_type = value.resource_type.as_deref().unwrap_or_default();
         let provider = provider(value.provider_name.as_deref(), resource_type);
         let is_data = value.mode.as_deref() == Some("data");
-        let is_instance = !is_data && is_read(provider, resource_type);
-        Self(value.address.filter(|_| is_instance))
+        Self(value.address.filter(|_| !is_data && !RUNS_NOTHING.contains(&provider)))
     }
 }
 
 impl Module {
-    /// Takes the addresses of instances, and says whether there are resources at all.
+    /// Takes the addresses of what may run something, and says whether there are resources at all.
     fn list(self, addresses: &mut BTreeSet<String>) -> bool {
         let resources = self.resources.unwrap_or_default();
         let mut lists_any = !resources.is_empty();
-        addresses.extend(resources.into_iter().filter_map(|Instance(address)| address));
+        addresses.extend(resources.into_iter().filter_map(|Planned(address)| address));
         for module in self.child_modules.unwrap_or_default() {
             lists_any |= module.list(addresses);
         }
@@ -279,6 +278,7 @@ impl Document {
             return;
         }
         self.resources += 1;
+        self.listed.extend(element.get("address").text().map(str::to_owned));
         let resource_type = element.get("type").text().unwrap_or_default();
         let provider = provider(element.get("provider_name").text(), resource_type);
         if provider != "aws" {
@@ -358,7 +358,23 @@ fn joined(
         None
     };
     let template = template.filter(|_| resource_type.contains("cloudformation_stack"));
-    let listed: Vec<String> = names.into_iter().chain(template.map(str::to_owned)).collect();
+    let is_type = |setting: &Node| {
+        let name = setting.get("name").text();
+        let is_named = name.is_some_and(|name| name.starts_with("InstanceType"));
+        is_named && setting.get("value").text().is_none()
+    };
+    let settings = side.get("setting").elements();
+    let other = if resource_type.ends_with("servicecatalog_provisioned_product") {
+        Some("the template of a product")
+    } else if resource_type.contains("elastic_beanstalk")
+        && (is_open("setting") || settings.iter().any(is_type))
+    {
+        Some("an instance type that is known only after apply")
+    } else {
+        None
+    };
+    let words = template.or(other).map(str::to_owned);
+    let listed: Vec<String> = names.into_iter().chain(words).collect();
     let more = listed.len().saturating_sub(MOST_NAMES);
     let first = listed.get(..MOST_NAMES).unwrap_or(&listed).join(", ");
     match more {

@@ -94,7 +94,7 @@ pub(super) const KINDS: &[Kind] = &[
         Bill::Service("prices of Amazon GameLift")),
     kind("aws_gamelift_game_server_group", "instance_definition", &["instance_type"],
         Count::One, Bill::Service("prices of Amazon GameLift FleetIQ")),
-    kind("aws_sagemaker_app", "resource_spec", &["instance_type"], Count::One,
+    kind(STUDIO_APP, "resource_spec", &["instance_type"], Count::One,
         Bill::Service("prices of apps of Amazon SageMaker Studio")),
     kind("aws_sagemaker_endpoint_configuration", "production_variants", &["instance_type"],
         Count::Beside("initial_instance_count"), HOSTING),
@@ -105,6 +105,9 @@ pub(super) const KINDS: &[Kind] = &[
     kind("aws_workspaces_workspace", "workspace_properties", &["compute_type_name"],
         Count::One, Bill::Service("prices of Amazon WorkSpaces")),
 ];
+
+/// What runs on the default of its domain or user where it states no type.
+pub(super) const STUDIO_APP: &str = "aws_sagemaker_app";
 
 /// What runs the instances of an endpoint configuration.
 pub(super) const ENDPOINT: &str = "aws_sagemaker_endpoint";
@@ -121,28 +124,28 @@ pub(super) const ONLY_NAMES: [&str; 14] = [
 
 /// Keys that are kept, in order.
 pub(super) const KEPT: &[&str] = &[
-    "actions", "address", "after", "after_unknown", "ami_type", "arn", "availability_zone",
-    "availability_zones", "before", "bid_price", "capacity_type", "change", "compute_capacity",
-    "compute_resources", "compute_type_name", "constant_value", "core_instance_fleet",
-    "core_instance_group", "default_target_capacity_type", "default_version", "deposed",
-    "desired_capacity", "desired_instances", "desired_size", "desired_vcpus", "ec2_instance_type",
-    "endpoint_config_name", "expressions", "id", "initial_instance_count", "instance_count",
-    "instance_definition", "instance_family", "instance_market_options", "instance_platform",
-    "instance_requirements", "instance_type", "instance_type_configs", "instance_types",
-    "instances_distribution", "key", "latest_version", "launch_configuration",
-    "launch_specification", "launch_template", "launch_template_config", "launch_template_id",
-    "launch_template_name", "launch_template_specification", "market_type",
+    "actions", "address", "after", "after_unknown", "ami_type", "app_type", "arn",
+    "availability_zone", "availability_zones", "before", "bid_price", "capacity_type", "change",
+    "compute_capacity", "compute_resources", "compute_type_name", "constant_value",
+    "core_instance_fleet", "core_instance_group", "default_target_capacity_type",
+    "default_version", "deposed", "desired_capacity", "desired_instances", "desired_size",
+    "desired_vcpus", "ec2_instance_type", "endpoint_config_name", "expressions", "id",
+    "initial_instance_count", "instance_count", "instance_definition", "instance_family",
+    "instance_market_options", "instance_platform", "instance_requirements", "instance_type",
+    "instance_type_configs", "instance_types", "instances_distribution", "key", "latest_version",
+    "launch_configuration", "launch_specification", "launch_template", "launch_template_config",
+    "launch_template_id", "launch_template_name", "launch_template_specification", "market_type",
     "master_instance_fleet", "master_instance_group", "max_group_prepared_capacity", "max_size",
     "min_size", "min_vcpus", "mixed_instances_policy", "mode", "module", "module_calls", "name",
     "on_demand_base_capacity", "on_demand_percentage_above_base_capacity",
     "on_demand_target_capacity", "override", "overrides", "placement", "placement_tenancy",
     "pool_state", "production_variants", "propagate_at_launch", "provider_config",
     "provider_config_key", "provider_name", "references", "region", "resource_spec",
-    "resource_type", "resources", "root_module", "scaling_config", "shadow_production_variants",
-    "spot_price", "spot_target_capacity", "stack_set_name", "tag", "tag_specifications", "tags",
-    "tags_all", "target_capacity", "target_capacity_specification", "template_body",
-    "template_url", "tenancy", "total_target_capacity", "type", "value", "version", "warm_pool",
-    "weighted_capacity", "workspace_properties",
+    "resource_type", "resources", "root_module", "scaling_config", "setting",
+    "shadow_production_variants", "spot_price", "spot_target_capacity", "stack_set_name", "tag",
+    "tag_specifications", "tags", "tags_all", "target_capacity", "target_capacity_specification",
+    "template_body", "template_url", "tenancy", "total_target_capacity", "type", "value",
+    "version", "warm_pool", "weighted_capacity", "workspace_properties",
 ];
 
 /// Keys below which the names are the user's own, so that all of them count.

@@ -2,7 +2,7 @@
 //! service runs has one for each block that states machines.
 
 use super::document::Change;
-use super::kinds::{Bill, Count, ENDPOINT, ENDPOINT_CONFIGURATION, KINDS, Kind};
+use super::kinds::{Bill, Count, ENDPOINT, ENDPOINT_CONFIGURATION, KINDS, Kind, STUDIO_APP};
 use super::sieve::{Node, WRITTEN};
 use super::templates::{Found, Types, all_bought};
 use super::templates::{Launched, Side, Templates, tenancy};
@@ -81,11 +81,18 @@ fn block<'a>(view: &View<'a>, path: &str, place: usize) -> Planned<Option<View<'
 
 /// The machines of the block of a kind; absent where it states none.
 pub(super) fn machines(kind: &Kind, place: usize, resource: &View<'_>) -> Option<Found> {
+    let unstated = || {
+        let runs_by_default = kind.resource_type == STUDIO_APP
+            && resource.text("app_type") != Ok(Some("JupyterServer"));
+        let default = Missing::elsewhere("it runs on the default instance type of its domain");
+        runs_by_default.then(|| Found::unseen(default, None))
+    };
     let block = match block(resource, kind.block, place) {
-        Ok(block) => block?,
+        Ok(Some(block)) => block,
+        Ok(None) => return unstated(),
         Err(missing) => return Some(Found::unseen(missing, None)),
     };
-    let types = types(kind, &block)?;
+    let Some(types) = types(kind, &block) else { return unstated() };
     let count = count(kind, resource, &block, &types);
     let mut each = Launched {
         market: market(&block),
