@@ -18,7 +18,7 @@ use crate::domain::{Gap, GapSubject, PastAudit, Risk, counted, safe, shell_word,
 use crate::report::text::minute;
 use crate::report::{
     Doc, GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
-    gate_slack, settings_lines,
+    gate_slack,
 };
 use crate::sources::files::{read_report, write_whole};
 use crate::sources::store::Place;
@@ -263,14 +263,6 @@ pub(super) fn print(
         CheckFormat::Junit => gate_junit(report, brief),
         CheckFormat::Slack => gate_slack(report, brief, doc).map_err(Failure::unexpected)?,
         CheckFormat::Markdown => gate_markdown(report, doc),
-        CheckFormat::Csv => {
-            // Rows have no first lines, and `--quiet` does not hide what may open the gate.
-            if let lines @ [_, ..] = settings_lines(report).as_slice() {
-                let warning = format!("warning: {}\n", lines.join("\n  "));
-                let _ = io.stderr.write_all(warning.as_bytes());
-            }
-            return output::print_rows(&doc, doc_format(format), None, out, io).map(drop);
-        }
         _ => return output::print_rows(&doc, doc_format(format), None, out, io).map(drop),
     };
     output::document(&text, out, io)

@@ -63,7 +63,7 @@ pub use explain::{
 pub use fix::{FixPlan, FixView, fix_doc, fix_markdown, fix_schema, fix_script};
 pub use gate::{
     GateBrief, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif, gate_schema,
-    gate_slack, settings_lines,
+    gate_slack,
 };
 pub use groups::groups_doc;
 pub use history::{digest_answer, history_answer};

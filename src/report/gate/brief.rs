@@ -180,7 +180,7 @@ pub(in crate::report) fn cost_words(sums: &[PlannedTotals], now: Option<Money>) 
 
 /// Settings that decide amounts or findings, a line each below what they are: every format
 /// shows them first, because whoever may change them may open the gate. Empty without any.
-pub fn settings_lines(report: &GateReport) -> Vec<String> {
+pub(super) fn settings_lines(report: &GateReport) -> Vec<String> {
     let Some(used) = &report.settings else { return Vec::new() };
     let line = |change: &SettingChange| {
         let default = change.default.as_ref();

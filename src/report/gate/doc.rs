@@ -5,7 +5,7 @@ use super::brief::{GateBrief, settings_lines, since_baseline, verdict_words};
 use crate::analysis::Audit;
 use crate::analysis::gate::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place,
-    SettingChange, SettingsUse, Suppressed, Violation,
+    SettingChange, Suppressed, Violation,
 };
 use crate::domain::Severity;
 use crate::report::doc::{
@@ -31,12 +31,7 @@ columns! {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         word[GateOutcome::NAMES] "outcome", "", Data, report.outcome.name(), "";
         opt text "policy", "", Data, report.policy_file.clone(), "The policy file, as it was named.";
-        opt record[settings] "settings", "", Wide, report.settings.as_ref(), "Settings beside the policy that change amounts or findings and differ from the defaults; null without any.";
-    }
-
-    fn settings<'a>(used: &'a SettingsUse) {
-        text "file", "", Data, used.file.clone(), "";
-        rows[setting] "changes", "", Data, &used.changes, "";
+        opt text "settings.file", "", Data, report.settings.as_ref().map(|used| used.file.clone()), "Of the settings beside the policy that change amounts or findings and differ from the defaults; all null without any.";
     }
 
     fn setting<'a>(change: &'a SettingChange) {
@@ -181,6 +176,7 @@ pub(in crate::report) fn report_doc(
     let own = report_tables(Some(report), caveats);
     let screens = screens(report, brief, &tables, &own);
     tables.extend(own);
+    tables.retain(|table| !table.is_optional || !table.rows.is_empty());
     let parts = [
         brief.delta.clone(),
         Some(verdict_words(report, brief)),
@@ -211,7 +207,7 @@ fn screens(
     report: &GateReport,
     brief: &GateBrief,
     before: &[Table],
-    own: &[Table; 5],
+    own: &[Table; 6],
 ) -> Vec<Table> {
     let words = |key, title: String, notes| Table { key, title, notes, ..Table::default() };
     let mut settings = settings_lines(report).into_iter();
@@ -226,7 +222,7 @@ fn screens(
     });
     let not_checked = brief.not_checked(report).into_iter().map(|(_, sentence)| sentence).collect();
     let not_checked = words("not_checked", "NOT CHECKED".to_owned(), not_checked);
-    let [mut checks, violations, mut notices, mut suppressed, missing_data] = own.clone();
+    let [_, mut checks, violations, mut notices, mut suppressed, missing_data] = own.clone();
     let outcomes = CheckOutcome::ALL.iter().rev().filter_map(|outcome| {
         let number = report.checks.iter().filter(|check| check.outcome == *outcome).count();
         (number > 0).then(|| format!("{number} {outcome}"))
@@ -260,17 +256,24 @@ fn alike(missing: &[MissingData]) -> Vec<MissingData> {
     groups_of(missing, cause).into_iter().map(row).collect()
 }
 
-fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 5] {
+/// Settings first: whoever may change them may open the gate.
+fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 6] {
     let reports = || report.into_iter();
     let caveats =
         |violation: &Violation| caveats.get(&violation.fingerprint).copied().unwrap_or_default();
-    tables! {
+    let settings = reports().filter_map(|report| report.settings.as_ref());
+    let settings = settings.flat_map(|used| &used.changes);
+    let mut settings =
+        Table::of("settings.changes", "SETTINGS", ("setting", "settings"), setting(), settings);
+    settings.is_optional = true;
+    let [checks, violations, notices, suppressed, missing_data] = tables! {
         "checks", "RULES", ("rule", "rules"), checks(), reports().flat_map(|report| &report.checks);
         "violations", "VIOLATIONS  most severe first", ("violation", "violations"), violations(), reports().flat_map(|report| &report.violations).map(|row| (row, caveats(row)));
         "notices", "NOTICES  which do not fail the check", ("notice", "notices"), violations(), reports().flat_map(|report| &report.notices).map(|row| (row, caveats(row)));
         "suppressed", "SUPPRESSED", ("suppressed violation", "suppressed violations"), suppressed(), reports().flat_map(|report| &report.suppressed).map(|row| (row, caveats(&row.violation)));
         "missing_data", "NOT EVALUATED  for want of data", ("missing input", "missing inputs"), missing(), reports().flat_map(|report| &report.missing_data);
-    }
+    };
+    [settings, checks, violations, notices, suppressed, missing_data]
 }
 
 /// Sentences below a row, whole: none of them is cut off where a line ends.

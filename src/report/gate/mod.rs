@@ -7,7 +7,7 @@ mod github;
 mod junit;
 mod sarif;
 
-pub use self::brief::{GateBrief, settings_lines};
+pub use self::brief::GateBrief;
 pub use self::doc::{gate_doc, gate_markdown, gate_schema, gate_slack};
 pub use self::github::gate_github;
 pub use self::junit::gate_junit;
