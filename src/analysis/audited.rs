@@ -24,7 +24,7 @@ pub struct AuditedWorkload {
     /// the one before left, so that no dollar is counted twice.
     pub actions: Vec<Action>,
     /// What the plan does without of all that is offered.
-    pub left_out: BTreeMap<ActionKind, SkipReason>,
+    pub skipped: BTreeMap<ActionKind, SkipReason>,
     /// Rules that lacked data about it.
     pub silent: Vec<Silence>,
 }

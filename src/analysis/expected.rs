@@ -19,7 +19,7 @@ pub struct ExpectedBill {
     pub expected: Expected,
     /// Instances of other providers than AWS, and of SageMaker: a bill does not name them as
     /// an estate does.
-    pub left_out: u64,
+    pub skipped: u64,
     /// The oldest day on which a price was seen.
     pub oldest_price: Option<Date>,
 }
@@ -57,7 +57,7 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
             addresses: instance.addresses.iter().map(|address| address.id.clone()).collect(),
         });
     }
-    let left_out = estate.instances.len() - instances.len();
+    let skipped = estate.instances.len() - instances.len();
     let per_hour = HOUR_SECONDS / i64::from(estate.period_seconds.max(1));
     ExpectedBill {
         expected: Expected {
@@ -69,7 +69,7 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
             is_selection: !estate.tag_filters.is_empty(),
             instances,
         },
-        left_out: left_out as u64,
+        skipped: skipped as u64,
         oldest_price,
     }
 }

@@ -310,9 +310,8 @@ fn judge(
     let mut audited = Vec::with_capacity(groups.len());
     let of_workloads = groups.into_iter().zip(proposals);
     let of_workloads = of_workloads.zip(offers.alternatives);
-    let chosen = plan.actions.into_iter().zip(plan.left_out);
-    for (((group, group_proposals), alternatives), (actions, left_out)) in of_workloads.zip(chosen)
-    {
+    let chosen = plan.actions.into_iter().zip(plan.skipped);
+    for (((group, group_proposals), alternatives), (actions, skipped)) in of_workloads.zip(chosen) {
         let mut silent = Vec::new();
         for (part, proposals) in group.parts.iter().zip(&group_proposals.by_part) {
             let (fired, lacking) = rules::run(&Subject {
@@ -338,7 +337,7 @@ fn judge(
             proposals: group_proposals.whole,
             alternatives,
             actions,
-            left_out,
+            skipped,
             silent,
         });
     }

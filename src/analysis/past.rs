@@ -39,7 +39,7 @@ impl PastAudit {
             unused: audit.unused.iter().map(unused).collect(),
             findings: audit.findings.iter().map(finding).collect(),
             gaps: audit.gaps.iter().map(gap).collect(),
-            left_out_workloads: 0,
+            skipped_workloads: 0,
         }
     }
 }
@@ -211,9 +211,9 @@ impl<'a> CommonScope<'a> {
             workload_ids.chain(part.unused.iter().map(|row| &row.id)).collect();
         let ids = audit.workloads.iter().map(|workload| &workload.id);
         let ids = ids.chain(audit.unused.iter().map(|row| &row.id));
-        let left_out: BTreeSet<&String> = ids.filter(|id| !kept.contains(id)).collect();
-        part.findings.retain(|finding| !left_out.contains(&finding.workload));
-        part.left_out_workloads = workloads as u64;
+        let skipped: BTreeSet<&String> = ids.filter(|id| !kept.contains(id)).collect();
+        part.findings.retain(|finding| !skipped.contains(&finding.workload));
+        part.skipped_workloads = workloads as u64;
         // They are those of the whole fleet.
         part.kpis.clear();
         part.totals = totals(&part);

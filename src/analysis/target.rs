@@ -28,10 +28,10 @@ impl Audit {
         let Some((risk, offers, plan)) = choices.plan(rejected, most) else { return };
         let ids = offers.alternatives.iter().map(|alternatives| alternatives.id.as_str());
         let mut chosen: BTreeMap<&str, _> =
-            ids.zip(plan.actions.into_iter().zip(plan.left_out)).collect();
+            ids.zip(plan.actions.into_iter().zip(plan.skipped)).collect();
         for audited in &mut self.workloads {
             if let Some(chosen) = chosen.remove(audited.workload.id().as_str()) {
-                (audited.actions, audited.left_out) = chosen;
+                (audited.actions, audited.skipped) = chosen;
             }
         }
         (self.plan_risk, self.purchases, self.pools) = (risk, plan.purchases, plan.pools);
@@ -86,7 +86,7 @@ impl Audit {
     /// comes before a higher one. Without any priced workload nothing changes.
     pub fn aim(&mut self, choices: &Choices, percent: Decimal) {
         let Some(cost) = self.totals.monthly_cost else { return };
-        let whole = self.workloads.iter().map(|audited| (kinds(audited), audited.left_out.clone()));
+        let whole = self.workloads.iter().map(|audited| (kinds(audited), audited.skipped.clone()));
         let whole: Vec<Whole> = whole.collect();
         let wanted = cost.amount() * percent / Decimal::ONE_HUNDRED;
         let ids = self.workloads.iter();
@@ -99,7 +99,7 @@ impl Audit {
             if self.saved() >= wanted {
                 risk = *level;
                 self.leave_fewest(choices, &given, (*level, wanted));
-                self.note_left_out(&whole, &given);
+                self.note_skipped(&whole, &given);
                 break;
             }
         }
@@ -148,17 +148,17 @@ impl Audit {
 
     /// Says of the actions of the whole plan that are not taken, and of what was rejected for the
     /// target, why they are not there.
-    fn note_left_out(&mut self, whole: &[Whole], given: &RejectedKinds) {
-        for (audited, (planned, left_out)) in self.workloads.iter_mut().zip(whole) {
+    fn note_skipped(&mut self, whole: &[Whole], given: &RejectedKinds) {
+        for (audited, (planned, skipped)) in self.workloads.iter_mut().zip(whole) {
             let taken = kinds(audited);
-            let skipped = planned.iter().filter(|kind| !taken.contains(kind));
-            audited.left_out.extend(skipped.map(|kind| (*kind, SkipReason::Target)));
+            let dropped = planned.iter().filter(|kind| !taken.contains(kind));
+            audited.skipped.extend(dropped.map(|kind| (*kind, SkipReason::Target)));
             let of_policy = given.get(&audited.workload.id());
-            for (kind, why) in &mut audited.left_out {
+            for (kind, why) in &mut audited.skipped {
                 let is_given = of_policy.is_some_and(|kinds| kinds.contains(kind));
                 if *why == SkipReason::Rejected && !is_given {
                     // What the whole plan does without has its own reason.
-                    let own = left_out.get(kind).copied();
+                    let own = skipped.get(kind).copied();
                     let holds = |why: &SkipReason| match why {
                         SkipReason::Instead(other) => taken.contains(other),
                         _ => true,

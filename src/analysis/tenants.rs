@@ -36,7 +36,7 @@ pub struct FoundTenants {
     /// In order of name.
     pub tenants: Vec<FoundTenant>,
     /// In order of name.
-    pub left_out: Vec<NoTenant>,
+    pub skipped: Vec<NoTenant>,
     /// Instances with a GPU that is left out, and not because it is idle.
     pub with_others: BTreeSet<ResourceId>,
 }
@@ -64,14 +64,14 @@ pub fn share_tenants(estate: &Estate, policy: &Policy, otherwise: Isolation) -> 
         }
     }
     tenants.tenants.sort_by(|left, right| left.tenant.name.cmp(&right.tenant.name));
-    tenants.left_out.sort();
-    tenants.left_out.dedup();
+    tenants.skipped.sort();
+    tenants.skipped.dedup();
     tenants
 }
 
 impl FoundTenants {
     fn leave_out(&mut self, workload: &Workload, reason: impl Into<String>) {
-        self.left_out.push(NoTenant { name: workload.name.clone(), reason: reason.into() });
+        self.skipped.push(NoTenant { name: workload.name.clone(), reason: reason.into() });
     }
 }
 
@@ -130,7 +130,7 @@ impl Search<'_> {
                 let pod = self.pod_of(gpu);
                 // Nothing is on it, so that it keeps nobody from sharing the others.
                 if gpu.is_allocated() == Some(false) {
-                    tenants.left_out.extend(pod.map(|_| NoTenant {
+                    tenants.skipped.extend(pod.map(|_| NoTenant {
                         name: self.name(workload, gpu, pod),
                         reason: "its GPU is idle: it can be released".to_owned(),
                     }));
@@ -172,7 +172,7 @@ impl Search<'_> {
                     }
                     Err(error) => {
                         tenants.with_others.insert(gpu.instance.clone());
-                        tenants.left_out.push(NoTenant { name, reason: error.to_string() });
+                        tenants.skipped.push(NoTenant { name, reason: error.to_string() });
                     }
                 }
             }

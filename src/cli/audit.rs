@@ -263,8 +263,8 @@ fn rejections_in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<Str
     if rejected.is_empty() {
         return None;
     }
-    let left_out = audit.workloads.iter().flat_map(|workload| workload.left_out.values());
-    let number = left_out.filter(|why| **why == SkipReason::Rejected).count();
+    let skipped = audit.workloads.iter().flat_map(|workload| workload.skipped.values());
+    let number = skipped.filter(|why| **why == SkipReason::Rejected).count();
     let mut text =
         format!("{} by the policy", counted(number, "action rejected", "actions rejected"));
     let ids: BTreeSet<String> =

@@ -178,7 +178,7 @@ fn compared(
         flags.push_str(" --compare");
     }
     let origin =
-        BillAudit { flags, hours: bill.expected.hours, left_out: bill.left_out, days_missing: 0 };
+        BillAudit { flags, hours: bill.expected.hours, skipped: bill.skipped, days_missing: 0 };
     let compared =
         Compared { instances: estate.instances.len(), gaps: estate.gaps, origin, warning };
     Ok((compared, bill.expected))

@@ -2,7 +2,7 @@
 //! bill in a history.
 
 use super::args::EstateArgs;
-use super::estate::Asked;
+use super::estate::EstateRequest;
 use super::{Failure, Io, Outcome, estate, hinted, history, live, output, refusal, usage_history};
 use crate::analysis::{RecordedExpectation, TooManyHours};
 use crate::billing::{Expected, NotStored};
@@ -33,7 +33,7 @@ struct Found {
 /// # Errors
 /// When it cannot be read, or kept no hours of these days.
 pub(super) fn recorded(
-    (args, settings): Asked<'_>,
+    (args, settings): EstateRequest<'_>,
     place: &Place,
     io: &mut Io<'_>,
 ) -> Outcome<(BillAudit, Expected)> {
@@ -60,7 +60,7 @@ pub(super) fn recorded(
     let origin = BillAudit {
         flags: flags(args, place),
         hours: expected.hours,
-        left_out: 0,
+        skipped: 0,
         days_missing: history.days_missing,
     };
     Ok((origin, expected))
@@ -152,7 +152,7 @@ pub(super) fn check_once(in_two_forms: &BTreeSet<String>) -> Outcome<()> {
 pub(super) fn keep(
     bills: Vec<MonthlyBill>,
     place: &Place,
-    (args, settings): Asked<'_>,
+    (args, settings): EstateRequest<'_>,
     io: &mut Io<'_>,
 ) -> Outcome<()> {
     let access = usage_history::bucket_access(&estate::aws_options(&args.aws, settings, io), io);

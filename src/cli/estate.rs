@@ -66,7 +66,7 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Outcome<SettingsFile> 
 }
 
 /// The flags of an estate, and the settings that apply.
-pub(super) type Asked<'a> = (&'a EstateArgs, &'a SettingsFile);
+pub(super) type EstateRequest<'a> = (&'a EstateArgs, &'a SettingsFile);
 
 /// Gets, filters, redacts and records the estate.
 pub(super) fn read(args: &EstateArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<Estate> {
@@ -75,7 +75,7 @@ pub(super) fn read(args: &EstateArgs, settings: &SettingsFile, io: &mut Io<'_>) 
 
 /// The estate that `explain` is about: the one that is named, else that of the
 /// last audit, with the masks of its names.
-pub(super) fn last_estate(asked: Asked<'_>, io: &mut Io<'_>) -> Outcome<(Estate, Masks)> {
+pub(super) fn last_estate(asked: EstateRequest<'_>, io: &mut Io<'_>) -> Outcome<(Estate, Masks)> {
     let (args, settings) = asked;
     // With a history, no copy is kept, and little is read again.
     let is_kept = args.history.is_some() || args.rollups.is_some();
@@ -96,7 +96,7 @@ pub(super) fn last_estate(asked: Asked<'_>, io: &mut Io<'_>) -> Outcome<(Estate,
 
 /// The same for commands that list and do not judge: CloudWatch is not asked,
 /// and its absence is not a gap.
-pub(super) fn estate_without_metrics(asked: Asked<'_>, io: &mut Io<'_>) -> Outcome<Estate> {
+pub(super) fn estate_without_metrics(asked: EstateRequest<'_>, io: &mut Io<'_>) -> Outcome<Estate> {
     let (mut estate, _) = obtain(asked, false, None, io)?;
     estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
     Ok(estate)
@@ -104,7 +104,7 @@ pub(super) fn estate_without_metrics(asked: Asked<'_>, io: &mut Io<'_>) -> Outco
 
 /// The same with the masks of its names. Keys of tags and labels to group by keep theirs.
 pub(super) fn obtain(
-    (args, settings): Asked<'_>,
+    (args, settings): EstateRequest<'_>,
     metrics: bool,
     keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
@@ -186,7 +186,7 @@ pub(super) fn obtain(
 /// A recorded estate with what roll-ups say of its machines.
 fn rolled_up(
     mut estate: Estate,
-    (args, settings): Asked<'_>,
+    (args, settings): EstateRequest<'_>,
     metrics: bool,
     io: &Io<'_>,
 ) -> Outcome<Estate> {
@@ -221,7 +221,11 @@ pub(super) fn recorded(
 
 /// Masks an estate where that is asked for; no mask otherwise. Keys of tags stay that the command
 /// line and the settings speak of.
-fn masks(estate: &mut Estate, (args, settings): Asked<'_>, keys: Option<&GroupingKeys>) -> Masks {
+fn masks(
+    estate: &mut Estate,
+    (args, settings): EstateRequest<'_>,
+    keys: Option<&GroupingKeys>,
+) -> Masks {
     if args.redact { redact(estate, kept_keys(settings, keys)) } else { Masks::default() }
 }
 
@@ -331,7 +335,7 @@ pub(super) fn agent_namespace(args: &EstateArgs, settings: &SettingsFile, io: &I
 
 /// Who else tells how machines are used.
 fn servers(
-    (args, settings): Asked<'_>,
+    (args, settings): EstateRequest<'_>,
     aws_profile: Option<&String>,
     io: &Io<'_>,
 ) -> Outcome<Vec<MetricServer>> {
@@ -364,7 +368,7 @@ fn choose_fine(
 }
 
 fn live(
-    (args, settings): Asked<'_>,
+    (args, settings): EstateRequest<'_>,
     (metrics, refine): (bool, Option<Refine<'_>>),
     mut recorder: Option<Recorder>,
     io: &mut Io<'_>,

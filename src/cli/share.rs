@@ -282,7 +282,7 @@ fn target(
     let name = match &args.instance_type {
         Some(name) => name.to_ascii_lowercase(),
         None => most(tenants().map(|tenant| &tenant.instance_type))
-            .ok_or_else(|| none_found("this estate", &measured.left_out))?,
+            .ok_or_else(|| none_found("this estate", &measured.skipped))?,
     };
     let shape = match instance_shape(estate, &name) {
         Some(gathered) => gathered.clone(),
@@ -334,7 +334,7 @@ fn of_same_card(
     region: &str,
 ) -> (Vec<ShareTenant>, Vec<NoTenant>, Machines) {
     let card = on.gpu.as_ref().map(|offer| (offer.model.clone(), offer.vram_mib));
-    let FoundTenants { tenants: found_tenants, left_out: mut skipped, with_others } = measured;
+    let FoundTenants { tenants: found_tenants, mut skipped, with_others } = measured;
     let mut tenants = Vec::new();
     let mut machines = Machines::default();
     for measured in found_tenants {

@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn a_copy_of_an_instance_does_not_count() {
-        let left_out: Vec<LineKind> =
+        let skipped: Vec<LineKind> =
             LineKind::ALL.iter().copied().filter(|kind| !kind.counts()).collect();
-        assert_eq!(left_out, [LineKind::SplitCopy]);
+        assert_eq!(skipped, [LineKind::SplitCopy]);
     }
 }

@@ -45,7 +45,7 @@ pub struct PastAudit {
     pub gaps: Vec<PastGap>,
     /// Workloads that a comparison left out, because the other audit did not read where
     /// they are; none of a whole audit.
-    pub left_out_workloads: u64,
+    pub skipped_workloads: u64,
 }
 
 impl PastAudit {

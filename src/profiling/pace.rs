@@ -175,7 +175,7 @@ impl Spacing {
 #[derive(Debug, Clone)]
 enum Due {
     /// The sampler was asked to read every multiple of an interval.
-    Asked(Pacer),
+    Paced(Pacer),
     /// Another program took the samples, and waits between two of them.
     Waited { interval_seconds: Option<f64> },
 }
@@ -200,7 +200,7 @@ impl Cadence {
     /// the one that is given, or else the usual step from sample to sample.
     pub fn new(facts: &RunFacts, given: Option<SignedDuration>) -> Self {
         let due = match facts.interval_seconds.and_then(duration) {
-            Some(interval) => Due::Asked(Pacer::new(interval)),
+            Some(interval) => Due::Paced(Pacer::new(interval)),
             None => Due::Waited {
                 interval_seconds: given
                     .map(|interval| interval.as_secs_f64())
@@ -212,7 +212,7 @@ impl Cadence {
 
     pub fn sampled(&mut self, sample: &Sample) {
         self.taken += 1;
-        if let Due::Asked(pacer) = &mut self.due {
+        if let Due::Paced(pacer) = &mut self.due {
             let at = SignedDuration::try_from_secs_f64(sample.at_seconds).unwrap_or_default();
             pacer.sampled(at, sample.time);
         }
@@ -224,7 +224,7 @@ impl Cadence {
 
     /// The run ended so; without an end, at its last sample.
     pub fn ended(&mut self, end: Option<&RunEnd>) {
-        let (Due::Asked(pacer), Some(end)) = (&mut self.due, end) else { return };
+        let (Due::Paced(pacer), Some(end)) = (&mut self.due, end) else { return };
         pacer.ended(SignedDuration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
         if let Some(last) = self.last_at {
             self.no_sample(last, end.elapsed_seconds);
@@ -241,7 +241,7 @@ impl Cadence {
     /// Seconds from one sample to the next, as far as anything tells.
     pub fn interval_seconds(&self) -> Option<f64> {
         match &self.due {
-            Due::Asked(pacer) => Some(pacer.interval.as_secs_f64()),
+            Due::Paced(pacer) => Some(pacer.interval.as_secs_f64()),
             Due::Waited { interval_seconds } => {
                 interval_seconds.or_else(|| self.spacing.usual_seconds())
             }
@@ -250,7 +250,7 @@ impl Cadence {
 
     pub fn pace(&self) -> Pace {
         match &self.due {
-            Due::Asked(pacer) => pacer.pace(),
+            Due::Paced(pacer) => pacer.pace(),
             Due::Waited { .. } => Pace {
                 taken: self.taken,
                 missed: self.interval_seconds().map(|interval| self.spacing.missed(interval)),

@@ -51,7 +51,7 @@ columns! {
         count "gpus", "", Data, audit.totals.gpus, "";
         count "unpriced_instances", "", Data, audit.totals.unpriced_instances, "";
         count "gaps", "", Data, audit.gaps.len(), "Number of data gaps.";
-        count "workloads_left_out", "", Data, audit.left_out_workloads, "Excluded because the other audit did not read where they are.";
+        count "workloads_left_out", "", Data, audit.skipped_workloads, "Excluded because the other audit did not read where they are.";
     }
 
     /// Something before, now, and the difference.

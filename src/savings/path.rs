@@ -36,7 +36,7 @@ pub(super) struct Path {
     pub choice: Choice,
     pub actions: Vec<Action>,
     /// What is offered and not taken.
-    pub left_out: BTreeMap<ActionKind, SkipReason>,
+    pub skipped: BTreeMap<ActionKind, SkipReason>,
     /// What is left of its list price, in cents.
     pub left: Money,
     pub stages: Stages,
@@ -119,7 +119,7 @@ impl Path {
             id: workload.id.clone(),
             choice: Choice::NOTHING,
             actions: Vec::new(),
-            left_out: BTreeMap::new(),
+            skipped: BTreeMap::new(),
             left: workload.list,
             stages: Stages {
                 ended: today.clone(),
@@ -263,7 +263,7 @@ impl Path {
     /// Does nothing instead.
     pub fn undo(&mut self) {
         for action in std::mem::take(&mut self.actions) {
-            self.left_out.insert(action.kind(), SkipReason::SavesNothing);
+            self.skipped.insert(action.kind(), SkipReason::SavesNothing);
         }
         let today = &self.stages.today;
         self.stages = Stages {
@@ -312,7 +312,7 @@ impl Path {
                 self.set_aside(monthly_at(market.hourly.amount()));
                 if is_sized {
                     let instead = SkipReason::Instead(ActionKind::Spot);
-                    self.left_out.insert(ActionKind::Commit, instead);
+                    self.skipped.insert(ActionKind::Commit, instead);
                 }
                 self.choice.spot = true;
                 let gone = Course {
@@ -330,7 +330,7 @@ impl Path {
             } else {
                 SkipReason::Instead(ActionKind::Commit)
             };
-            self.left_out.insert(ActionKind::Spot, why);
+            self.skipped.insert(ActionKind::Spot, why);
         } else if let Some(market) = market {
             self.leave(ActionKind::Spot, market.risk, terms);
         }
@@ -341,7 +341,7 @@ impl Path {
     fn leave(&mut self, kind: ActionKind, risk: Risk, terms: &Terms<'_>) {
         let why =
             if terms.allows(risk) { SkipReason::SavesNothing } else { SkipReason::Risk(risk) };
-        self.left_out.insert(kind, why);
+        self.skipped.insert(kind, why);
     }
 
     /// Notes the types and numbers that are not taken, beside the kind that is.
@@ -355,7 +355,7 @@ impl Path {
         for offer in others.filter(|offer| Some(offer.kind) != taken) {
             match taken {
                 Some(kind) if terms.allows(offer.risk) => {
-                    self.left_out.insert(offer.kind, SkipReason::Instead(kind));
+                    self.skipped.insert(offer.kind, SkipReason::Instead(kind));
                 }
                 _ => self.leave(offer.kind, offer.risk, terms),
             }
@@ -373,7 +373,7 @@ impl Path {
             Some(least) if !terms.allows(least) => SkipReason::Risk(least),
             _ => SkipReason::SavesNothing,
         };
-        self.left_out.insert(ActionKind::Commit, why);
+        self.skipped.insert(ActionKind::Commit, why);
     }
 
     /// Takes an action that leaves a monthly cost, if it saves a cent.

@@ -28,7 +28,7 @@ pub struct Plan {
     /// The actions of each workload, in their order.
     pub actions: Vec<Vec<Action>>,
     /// What each workload is offered and the plan does without.
-    pub left_out: Vec<BTreeMap<ActionKind, SkipReason>>,
+    pub skipped: Vec<BTreeMap<ActionKind, SkipReason>>,
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
     pub scope_changes: Vec<ScopeChange>,
@@ -212,7 +212,7 @@ impl<'a> Draft<'a> {
                     let taken = path.actions.last().map(Action::kind);
                     let why = taken.filter(|own| *own > kind).map(SkipReason::Instead);
                     let why = why.unwrap_or(SkipReason::SavesNothing);
-                    path.left_out.entry(kind).or_insert(why);
+                    path.skipped.entry(kind).or_insert(why);
                 }
             }
         }
@@ -412,18 +412,18 @@ impl<'a> Draft<'a> {
             }
         }
         let left: Vec<Money> = (0..self.paths.len()).map(|place| self.left(place)).collect();
-        let (actions, left_out) = self
+        let (actions, skipped) = self
             .paths
             .into_iter()
             .zip(self.rejected)
             .zip(left.into_iter().zip(parts))
             .map(|((mut path, rejected), (left, parts))| {
                 let rejected = rejected.into_iter();
-                path.left_out.extend(rejected.map(|kind| (kind, SkipReason::Rejected)));
+                path.skipped.extend(rejected.map(|kind| (kind, SkipReason::Rejected)));
                 with_commitments(path, left, parts)
             })
             .unzip();
-        Plan { actions, left_out, purchases, scope_changes, pools, alone }
+        Plan { actions, skipped, purchases, scope_changes, pools, alone }
     }
 
     /// What is bought for what nothing covers, with the parts of the workloads.
@@ -573,10 +573,10 @@ fn with_commitments(
         )
     });
     if action.is_some() {
-        path.left_out.remove(&ActionKind::Commit);
+        path.skipped.remove(&ActionKind::Commit);
     }
     path.actions.extend(action.map(|action| action.with_caveats(caveats)));
-    (path.actions, path.left_out)
+    (path.actions, path.skipped)
 }
 
 #[cfg(test)]

@@ -332,12 +332,12 @@ fn what_is_left_out_says_why() {
         caveats: Vec::new(),
     };
     workload.spot.insert("b".to_owned(), market);
-    let left_out = |accepted| {
+    let skipped = |accepted| {
         let sold = [term(600, Risk::Medium)];
-        planned(std::slice::from_ref(&workload), accepted, &sold).left_out
+        planned(std::slice::from_ref(&workload), accepted, &sold).skipped
     };
     assert_eq!(
-        left_out(Risk::Medium),
+        skipped(Risk::Medium),
         [BTreeMap::from([
             (ActionKind::Share, SkipReason::Instead(ActionKind::Rightsize)),
             (ActionKind::Spot, SkipReason::Instead(ActionKind::Commit)),
@@ -345,7 +345,7 @@ fn what_is_left_out_says_why() {
     );
     let too_bold = SkipReason::Risk(Risk::Medium);
     assert_eq!(
-        left_out(Risk::Low),
+        skipped(Risk::Low),
         [BTreeMap::from([
             (ActionKind::Share, too_bold),
             (ActionKind::Spot, too_bold),

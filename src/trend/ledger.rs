@@ -24,7 +24,7 @@ pub struct Ledger {
     /// The day on which the history is read.
     today: Date,
     /// What does not count.
-    pub left_out: SkippedRows,
+    pub skipped: SkippedRows,
 }
 
 /// What does not count.
@@ -63,15 +63,15 @@ impl Ledger {
     ) -> Self {
         let limit = latest_believed(now);
         let ahead = runs.iter().filter(|run| run.as_of > limit);
-        let mut left_out =
+        let mut skipped =
             SkippedRows { runs_ahead: ahead.count() as u64, ..SkippedRows::default() };
         let runs: Vec<&RecordedRun> = runs.iter().filter(|run| run.as_of <= limit).collect();
         let newest = newest_by_scope(&runs);
-        let mut rows = in_bounds(rows, &runs, &newest, &mut left_out);
+        let mut rows = in_bounds(rows, &runs, &newest, &mut skipped);
         once_per_job(&mut rows, &runs);
         rows.retain(|row| match currency_of(row) {
             Some(other) if other != currency => {
-                *left_out.other_currencies.entry(other.code()).or_default() += 1;
+                *skipped.other_currencies.entry(other.code()).or_default() += 1;
                 false
             }
             _ => true,
@@ -82,7 +82,7 @@ impl Ledger {
             days.entry(*day).or_default().add(run);
         }
         missing::mark(&mut days, &rows);
-        Self { currency, rows, days, today: date_of(now), left_out }
+        Self { currency, rows, days, today: date_of(now), skipped }
     }
 
     /// The same with some of its rows alone.
@@ -98,7 +98,7 @@ impl Ledger {
             rows: rows.collect(),
             days,
             today: self.today,
-            left_out: self.left_out.clone(),
+            skipped: self.skipped.clone(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Ledger {
             rows: self.rows[..self.place_of(plus_days(last, 1))].to_vec(),
             days: days.map(|(day, read)| (*day, read.clone())).collect(),
             today: plus_days(last, 1),
-            left_out: self.left_out.clone(),
+            skipped: self.skipped.clone(),
         }
     }
 
@@ -228,7 +228,7 @@ fn in_bounds(
     rows: Vec<WorkloadDay>,
     runs: &[&RecordedRun],
     newest: &BTreeMap<(Date, &str), &RecordedRun>,
-    left_out: &mut SkippedRows,
+    skipped: &mut SkippedRows,
 ) -> Vec<WorkloadDay> {
     let by_id: BTreeMap<&str, &RecordedRun> =
         runs.iter().map(|run| (run.run_id.as_str(), *run)).collect();
@@ -237,9 +237,9 @@ fn in_bounds(
         let run = by_id.get(row.run_id.as_str());
         let winner = run.and_then(|run| newest.get(&(row.day, run.scope.as_str())));
         match winner {
-            None => left_out.rows_without_run += 1,
+            None => skipped.rows_without_run += 1,
             Some(winner) if winner.run_id != row.run_id => {}
-            Some(_) if !is_possible(&row) => left_out.rows_beyond += 1,
+            Some(_) if !is_possible(&row) => skipped.rows_beyond += 1,
             Some(_) => kept.push(row),
         }
     }

@@ -125,14 +125,14 @@ fn prices_say_which_columns_they_leave_out_and_keep_what_they_are_sorted_by() {
     ] {
         let (narrow, text) = header("80", sort);
         assert!(narrow.contains(title), "{text}");
-        let (_, left_out) = text.split_once("hidden at 80 columns: ").expect("a list");
-        let (left_out, _) = left_out.split_once(';').expect("a hint");
+        let (_, skipped) = text.split_once("hidden at 80 columns: ").expect("a list");
+        let (skipped, _) = skipped.split_once(';').expect("a hint");
         let (wide, text) = header("160", sort);
         assert!(!text.contains("hidden at "), "{text}");
         let mut rest: Vec<&str> = wide.split_whitespace().collect();
         let titles: Vec<&str> = narrow.split_whitespace().collect();
         rest.retain(|column| !titles.contains(column));
-        assert_eq!(rest, left_out.split(", ").collect::<Vec<_>>(), "{sort}");
+        assert_eq!(rest, skipped.split(", ").collect::<Vec<_>>(), "{sort}");
     }
 }
 

@@ -32,7 +32,7 @@ fn tenants(answer: &Value) -> Vec<&str> {
     names
 }
 
-fn left_out(answer: &Value) -> Vec<(&str, &str)> {
+fn skipped(answer: &Value) -> Vec<(&str, &str)> {
     // Absent where everything was placed.
     let rows = answer["left_out"].as_array().into_iter().flatten();
     rows.map(|tenant| {
@@ -112,7 +112,7 @@ fn pods_of_a_cluster_share_with_those_of_their_namespace() {
     let answer = outcome.json();
     let names = ["ads/bidder-0/gpu0", "search/ranker-0/gpu0", "search/ranker-1/gpu0"];
     assert_eq!(tenants(&answer), names);
-    assert!(left_out(&answer).is_empty(), "{answer}");
+    assert!(skipped(&answer).is_empty(), "{answer}");
     // The two of a namespace are never busy together: 60 + 10, not 60 + 60; 2 × 8 192 × 1.2 =
     // 19 661 MiB. The third belongs to another namespace.
     let [own, first, second] = names.map(|name| placement(&answer, name));
@@ -221,7 +221,7 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("on 1 of 1 instance of today"), "{caveats}");
     // The pod with two GPUs is none of them, and says why in the words of its node.
-    let others = left_out(&answer);
+    let others = skipped(&answer);
     let [(name, reason)] = others.as_slice() else {
         panic!("one is left out: {answer}");
     };
@@ -242,7 +242,7 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     let outcome = world.run(&["share", "--from", &path, "--format", "json"]);
     let answer = outcome.json();
     assert_eq!(tenants(&answer), names);
-    assert!(left_out(&answer).is_empty(), "{answer}");
+    assert!(skipped(&answer).is_empty(), "{answer}");
     // A pod whose GPU is idle has a better advice than a slice.
     let metrics = alone["metrics"].as_array_mut().expect("a list");
     for series in metrics
@@ -255,10 +255,7 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     let outcome = world.run(&["share", "--from", &path, "--format", "json"]);
     let answer = outcome.json();
     assert_eq!(tenants(&answer), names[..3]);
-    assert_eq!(
-        left_out(&answer),
-        [("search/ranker-3/gpu3", "its GPU is idle: it can be released")]
-    );
+    assert_eq!(skipped(&answer), [("search/ranker-3/gpu3", "its GPU is idle: it can be released")]);
 }
 
 #[test]
@@ -353,7 +350,7 @@ fn processes_of_a_profile_share_as_tenants_that_are_typed() {
     assert_eq!(step(&answer, "its peak on the slice"), 77.0);
     assert_eq!(step(&answer, "cards"), 1);
     assert_eq!(
-        left_out(&answer),
+        skipped(&answer),
         [
             ("torchrun/12/gpu2", "it uses several GPUs together"),
             ("torchrun/12/gpu3", "it uses several GPUs together"),

@@ -465,9 +465,9 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
             caveats.push(format!("could not be read {when}: {}", unread.join(", ")));
         }
     }
-    let left_out = [old, new].map(|audit| audit.left_out_workloads);
-    if left_out != [0, 0] {
-        let [before, now] = left_out.map(|number| counted(number, "workload", "workloads"));
+    let skipped = [old, new].map(|audit| audit.skipped_workloads);
+    if skipped != [0, 0] {
+        let [before, now] = skipped.map(|number| counted(number, "workload", "workloads"));
         caveats.push(format!(
             "only data read by both audits is compared, which excludes {before} before and {now} \
              now"

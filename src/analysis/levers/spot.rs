@@ -162,7 +162,7 @@ fn planned(
 
 /// Why the plan leaves what could move where it is.
 fn stays(audited: &AuditedWorkload) -> String {
-    match audited.left_out.get(&ActionKind::Spot) {
+    match audited.skipped.get(&ActionKind::Spot) {
         Some(SkipReason::Risk(risk)) => format!("it needs `--risk {risk}`"),
         Some(SkipReason::Instead(kind)) => {
             format!("the plan takes {kind} instead, which costs less")

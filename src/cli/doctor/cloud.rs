@@ -3,7 +3,7 @@
 
 use super::servers::failed;
 use crate::cli::args::MetricsSource;
-use crate::cli::estate::Asked;
+use crate::cli::estate::EstateRequest;
 use crate::cli::{Io, Outcome, estate};
 use crate::domain::GapSubject;
 use crate::report::{Check, CheckArea, CheckStatus};
@@ -37,7 +37,7 @@ pub(super) struct AccountProbe {
 
 impl AccountProbe {
     /// Of the flags of an audit; absent where it reads no account.
-    pub(super) fn of((args, settings): Asked<'_>, io: &Io<'_>) -> Outcome<Option<Self>> {
+    pub(super) fn of((args, settings): EstateRequest<'_>, io: &Io<'_>) -> Outcome<Option<Self>> {
         if args.kubernetes.is_alone() {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 use super::places::Opening;
 use crate::analysis::{Audit, DayFacts, StoredAudit};
 use crate::cli::args::OutputArgs;
-use crate::cli::estate::{Asked, aws_options};
+use crate::cli::estate::{EstateRequest, aws_options};
 use crate::cli::{Io, Outcome, refusal};
 use crate::domain::{Policy, latest_believed};
 use crate::report::kept_run_text;
@@ -19,7 +19,11 @@ pub(in crate::cli) struct Keeping {
 
 /// What an estate says of single days. What was recorded is taken to have been read when its
 /// window ended.
-pub(in crate::cli) fn day_facts(estate: &Estate, asked: Asked<'_>, io: &Io<'_>) -> DayFacts {
+pub(in crate::cli) fn day_facts(
+    estate: &Estate,
+    asked: EstateRequest<'_>,
+    io: &Io<'_>,
+) -> DayFacts {
     let (args, settings) = asked;
     let is_recorded = args.from.is_some() || args.demo.is_some();
     let read_at = if is_recorded { estate.as_of } else { io.now };
@@ -34,7 +38,7 @@ impl Keeping {
     pub(in crate::cli) fn of(
         named: Option<&Place>,
         estate: &Estate,
-        (args, settings): Asked<'_>,
+        (args, settings): EstateRequest<'_>,
         io: &Io<'_>,
     ) -> Outcome<Self> {
         if estate.as_of > latest_believed(io.now) {

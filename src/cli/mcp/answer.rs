@@ -119,17 +119,16 @@ fn shaped(text: String, notes: String, limit: Option<usize>) -> Result<Answer, S
 
 /// Keeps the first entries of each list of a document, and says of which it left some out.
 fn shorten(document: &mut Map<String, Value>, limit: usize) -> Vec<String> {
-    let mut left_out = Vec::new();
+    let mut skipped = Vec::new();
     for (key, value) in document {
         if let Value::Array(list) = value
             && list.len() > limit
         {
-            left_out
-                .push(format!("{key}: the first {limit} of {}; `limit` gives more", list.len()));
+            skipped.push(format!("{key}: the first {limit} of {}; `limit` gives more", list.len()));
             list.truncate(limit);
         }
     }
-    left_out
+    skipped
 }
 
 /// The lines of a text that fit in so many bytes.

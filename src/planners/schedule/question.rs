@@ -93,8 +93,8 @@ pub(super) fn no_machine(request: &ScheduleRequest, job: &Job) -> NoResult {
     }
 }
 
-fn elsewhere(left_out: usize) -> String {
-    match left_out {
+fn elsewhere(skipped: usize) -> String {
+    match skipped {
         0 => String::new(),
         1 => "; 1 offer in another currency is left out".to_owned(),
         more => format!("; {more} offers in other currencies are left out"),

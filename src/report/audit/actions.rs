@@ -116,7 +116,7 @@ impl<'a> Step<'a> {
             });
             steps
         };
-        (sorted(&picked.kept, !is_filtered), sorted(&picked.left_out, is_filtered))
+        (sorted(&picked.kept, !is_filtered), sorted(&picked.skipped, is_filtered))
     }
 
     /// Whether no running work is at risk: what ends does nothing, by every sign.

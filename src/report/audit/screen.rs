@@ -227,8 +227,8 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
 /// Why the plan does nothing with a workload.
 fn cause(audited: &AuditedWorkload) -> &'static str {
     let workload = &audited.workload;
-    let reasons: Vec<SkipReason> = audited.left_out.values().copied().collect();
-    let offers = audited.left_out.iter();
+    let reasons: Vec<SkipReason> = audited.skipped.values().copied().collect();
+    let offers = audited.skipped.iter();
     let mut offers = offers.filter(|(kind, _)| audited.proposals.offered(**kind).is_some());
     let has_riskier = offers.any(|(_, why)| matches!(why, SkipReason::Risk(_)))
         || audited.proposals.refused().any(Refused::is_for_risk);
@@ -284,7 +284,7 @@ fn lists(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table
     let mut workloads = workloads_table(picked.kept.iter().copied(), how.ascii);
     workloads.title = format!("WORKLOADS  {order}");
     let chosen = summed(&picked.kept, "chosen").filter(|_| how.view.is_filtered());
-    let hidden = summed(&picked.left_out, "other");
+    let hidden = summed(&picked.skipped, "other");
     let hidden = hidden.map(|hidden| format!("… and {hidden}, outside of the filters"));
     workloads.notes.extend(chosen.into_iter().chain(hidden));
     let of_classes = totals.running_by_classification.iter();

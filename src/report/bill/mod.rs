@@ -205,7 +205,7 @@ fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
     let counting = counting.filter(|lines| lines.kind.counts());
     let absent: u64 = counting.map(|lines| lines.costs.effective.absent()).sum();
     let audit = origin.audit.as_ref();
-    let others = audit.map_or(0, |audit| audit.left_out);
+    let others = audit.map_or(0, |audit| audit.skipped);
     let days = audit.map_or(0, |audit| audit.days_missing);
     // What lines cost that name no instance, or no time.
     let unnamed = bill.currencies.iter().filter_map(|part| {

@@ -30,7 +30,7 @@ pub struct BillAudit {
     /// The whole hours of UTC that it has read.
     pub hours: Window,
     /// Instances that a bill does not name as an estate does.
-    pub left_out: u64,
+    pub skipped: u64,
     /// Days between the first and the last whose hours no run has kept.
     pub days_missing: u64,
 }

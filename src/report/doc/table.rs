@@ -53,7 +53,7 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         }
         let (singular, many) = table.noun;
         if most < parts.len() {
-            style.left_out(parts.len() - most, singular, many, None, out)?;
+            style.skipped(parts.len() - most, singular, many, None, out)?;
             // They stand below the last part, which is not shown.
             notes(table, &[], style, out)?;
         }
@@ -161,19 +161,19 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     let worth = table.worth_behind(most);
     if !below.is_empty() {
         listed(&drawn, &table.rows, &below, style, out)?;
-        style.left_out(table.rows.len() - most, singular, many, worth, out)?;
+        style.skipped(table.rows.len() - most, singular, many, worth, out)?;
         return notes(table, &[], style, out);
     }
     let mut dropped = Vec::new();
     let text = if spare.is_empty() {
         drawn.wrapped(style)
     } else {
-        dropped = drawn.left_out(style, 0);
+        dropped = drawn.skipped(style, 0);
         drawn.text(style)
     };
     out.push_str(text.trim_end_matches('\n'));
     out.push('\n');
-    style.left_out(table.rows.len() - most, singular, many, worth, out)?;
+    style.skipped(table.rows.len() - most, singular, many, worth, out)?;
     notes(table, &dropped, style, out)
 }
 

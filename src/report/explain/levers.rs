@@ -34,7 +34,7 @@ pub(super) fn lever(kind: ActionKind, audited: &AuditedWorkload, by: &Derivation
     // The caveats of a stop count for the findings even where it saves nothing.
     let stop = match answer.offered.as_deref() {
         Some(Proposal::Stop(stop)) if stop.action.is_none() => stop.caveats.as_slice(),
-        Some(_) => return (kind, offered, left_out(kind, answer, audited, by)),
+        Some(_) => return (kind, offered, skipped(kind, answer, audited, by)),
         None => &[],
     };
     let first = answer.refused.first().map(|refusal| &refusal.reason);
@@ -55,13 +55,13 @@ pub(super) fn lever(kind: ActionKind, audited: &AuditedWorkload, by: &Derivation
 }
 
 /// Why the plan does without an offer; absent where it does not say.
-fn left_out(
+fn skipped(
     kind: ActionKind,
     answer: &Answer,
     audited: &AuditedWorkload,
     by: &Derivation<'_>,
 ) -> Option<String> {
-    Some(match audited.left_out.get(&kind) {
+    Some(match audited.skipped.get(&kind) {
         Some(SkipReason::Risk(risk)) if *risk <= by.accepted => {
             format!("the {} plan costs less", by.audit.plan_risk)
         }

@@ -254,7 +254,7 @@ fn name<'a>(share: &'a Share, key: &TrendKey) -> &'a str {
 }
 
 pub(super) fn caveats(overview: &Overview) -> Vec<String> {
-    let skipped = &overview.ledger.left_out;
+    let skipped = &overview.ledger.skipped;
     let unpriced = overview.sums.unpriced_hours;
     rows! {
         for last in overview.ledger.ended_on() => format!("{last} is the last day that was recorded: what was spent since is in no figure, and a forecast goes on from that day. Check the job that records every night.");

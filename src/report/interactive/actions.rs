@@ -99,7 +99,7 @@ impl Switches {
             action: Some(action),
             is_on: true,
         });
-        let off = audited.left_out.iter().filter(|(_, why)| **why == SkipReason::Rejected);
+        let off = audited.skipped.iter().filter(|(_, why)| **why == SkipReason::Rejected);
         let off = off.map(|(kind, _)| Switch {
             kind: *kind,
             action: self.last.get(&(id.clone(), *kind)),

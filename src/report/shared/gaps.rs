@@ -25,7 +25,7 @@ pub fn gap_section(gaps: &[Gap], style: TableStyle, out: &mut String) -> std::fm
         hanging("  ", 4, &line, style.width, out)?;
         hanging("    ", 4, &format!("hint: {}", first.hint), style.width, out)?;
     }
-    style.left_out(hidden.iter().map(Vec::len).sum::<usize>(), "gap", "gaps", None, out)?;
+    style.skipped(hidden.iter().map(Vec::len).sum::<usize>(), "gap", "gaps", None, out)?;
     writeln!(out)
 }
 

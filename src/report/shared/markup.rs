@@ -105,8 +105,8 @@ pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((end, _)) => {
-            let left_out = text[end..].chars().count() as u64;
-            format!("{}… ({} more characters)", &text[..end], count(left_out))
+            let skipped = text[end..].chars().count() as u64;
+            format!("{}… ({} more characters)", &text[..end], count(skipped))
         }
     }
 }

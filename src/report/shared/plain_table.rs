@@ -159,7 +159,7 @@ impl PlainTable {
     }
 
     /// The titles of the columns that [`Self::lines_in`] leaves out.
-    pub fn left_out(&self, style: TableStyle, indent: usize) -> Vec<String> {
+    pub fn skipped(&self, style: TableStyle, indent: usize) -> Vec<String> {
         if style.wide {
             return Vec::new();
         }
@@ -321,8 +321,8 @@ mod tests {
     #[test]
     fn a_table_that_is_left_whole_cuts_no_cell() {
         let whole = table().whole(&[2]);
-        assert_eq!(whole.left_out(style(57), 0), [""; 0]);
-        assert_eq!(whole.left_out(style(56), 0), ["REGION"]);
+        assert_eq!(whole.skipped(style(57), 0), [""; 0]);
+        assert_eq!(whole.skipped(style(56), 0), ["REGION"]);
         // 20 + 2 + 9 columns, and no room for 2 + 10 more.
         assert_eq!(
             whole.lines_in(style(42), 0),

@@ -51,7 +51,7 @@ impl TableStyle {
 
     /// Says how many of some rows were not shown, what they are worth together, and what
     /// shows them; nothing when all were.
-    pub fn left_out(
+    pub fn skipped(
         self,
         rows: usize,
         singular: &str,

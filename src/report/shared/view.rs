@@ -160,13 +160,13 @@ impl View {
 
     /// The places of the rows that it keeps, in its order, and those that it leaves out.
     pub fn order(&self, rows: &[RowFacts]) -> (Vec<usize>, Vec<usize>) {
-        let (mut kept, left_out): (Vec<usize>, Vec<usize>) =
+        let (mut kept, skipped): (Vec<usize>, Vec<usize>) =
             (0..rows.len()).partition(|place| self.keeps(&rows[*place]));
         if let Some(key) = self.sort {
             // A stable sort keeps the order of the list among equals.
             kept.sort_by(|left, right| key.compare(&rows[*left], &rows[*right]));
         }
-        (kept, left_out)
+        (kept, skipped)
     }
 
     fn keeps(&self, row: &RowFacts) -> bool {
@@ -186,20 +186,20 @@ impl View {
     /// The workloads that it keeps, in its order, and those that it leaves out.
     pub fn workloads<'a>(&self, audit: &'a Audit) -> Picked<'a> {
         let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
-        let (kept, left_out) = self.order(&rows);
+        let (kept, skipped) = self.order(&rows);
         let of = |places: Vec<usize>| -> Vec<&'a AuditedWorkload> {
             places.into_iter().map(|place| &audit.workloads[place]).collect()
         };
-        let left_out = of(left_out);
-        let hidden = left_out.iter().map(|workload| workload.workload.id()).collect();
-        Picked { kept: of(kept), left_out, hidden }
+        let skipped = of(skipped);
+        let hidden = skipped.iter().map(|workload| workload.workload.id()).collect();
+        Picked { kept: of(kept), skipped, hidden }
     }
 }
 
 /// The workloads of an audit, as a view divides them.
 pub struct Picked<'a> {
     pub kept: Vec<&'a AuditedWorkload>,
-    pub left_out: Vec<&'a AuditedWorkload>,
+    pub skipped: Vec<&'a AuditedWorkload>,
     /// The IDs of those that are left out.
     hidden: BTreeSet<String>,
 }

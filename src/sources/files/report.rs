@@ -387,7 +387,7 @@ impl Report {
             unused,
             findings,
             gaps: self.gaps,
-            left_out_workloads: 0,
+            skipped_workloads: 0,
         })
     }
 }

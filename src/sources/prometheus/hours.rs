@@ -121,12 +121,12 @@ fn made_of_parts(chunk: &Chunk<'_>) -> BTreeSet<ResourceId> {
 }
 
 /// A chunk that asks nothing about some machines.
-fn without<'a>(chunk: &Chunk<'a>, left_out: &BTreeSet<ResourceId>) -> Chunk<'a> {
+fn without<'a>(chunk: &Chunk<'a>, skipped: &BTreeSet<ResourceId>) -> Chunk<'a> {
     let mut chunk = chunk.clone();
     for request in &mut chunk.requests {
         request.hosts.retain(|_, host| {
             let mut targets = host.devices.values();
-            !targets.any(|target| left_out.contains(target.device.0))
+            !targets.any(|target| skipped.contains(target.device.0))
         });
     }
     chunk.requests.retain(|request| !request.hosts.is_empty());

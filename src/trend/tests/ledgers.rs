@@ -83,8 +83,8 @@ fn days_that_were_not_over_and_clocks_that_are_ahead_do_not_count() {
     let recorded = Ledger::of(rows, &runs, night(4));
     assert_eq!(recorded.last_day(), Some(day(1)));
     assert_eq!(spend(&recorded, 1), decimal("24"));
-    assert_eq!(recorded.left_out.runs_ahead, 1);
-    assert_eq!(recorded.left_out.rows_without_run, 3);
+    assert_eq!(recorded.skipped.runs_ahead, 1);
+    assert_eq!(recorded.skipped.rows_without_run, 3);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn figures_that_no_day_has_are_left_out_instead_of_overflowing() {
     huge.effective = Some(Money::new(Decimal::MAX, Currency::Usd));
     let negative = WorkloadDay { hours: Decimal::NEGATIVE_ONE, ..row(0, "negative", "24", "24") };
     let recorded = ledger(1, vec![huge, negative, row(0, "a", "24", "24")]);
-    assert_eq!(recorded.left_out.rows_beyond, 2);
+    assert_eq!(recorded.skipped.rows_beyond, 2);
     assert_eq!(spend(&recorded, 0), decimal("24"));
 }
 
@@ -108,7 +108,7 @@ fn currencies_are_not_added_up() {
     let rows = vec![row(0, "a", "24", "24"), row(0, "b", "1", "1"), yuan, unpriced];
     let recorded = ledger(1, rows.clone());
     assert_eq!((recorded.currency(), spend(&recorded, 0)), (Currency::Usd, decimal("25")));
-    assert_eq!(recorded.left_out.other_currencies.get("CNY"), Some(&1));
+    assert_eq!(recorded.skipped.other_currencies.get("CNY"), Some(&1));
     // What has no amount is in no currency, and is known in each.
     assert_eq!(recorded.rows().len(), 3);
     let runs: Vec<RecordedRun> = vec![run(0)];

@@ -50,12 +50,12 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
     for (evaluation, wanted) in again.workloads.iter().zip(&expected.workloads) {
         let id = evaluation.workload.id();
         assert_eq!(evaluation.actions, wanted.actions, "{id}");
-        assert_eq!(evaluation.left_out, wanted.left_out, "{id}");
+        assert_eq!(evaluation.skipped, wanted.skipped, "{id}");
         let rejected = kinds.get(&id).cloned().unwrap_or_default();
         let mut left = evaluation.actions.iter().map(|action| action.kind());
         assert!(left.all(|kind| !rejected.contains(&kind)), "{id}");
         // What is off stays in sight, unless another level of risk offers it no more.
-        let off = evaluation.left_out.iter().filter(|(_, why)| **why == SkipReason::Rejected);
+        let off = evaluation.skipped.iter().filter(|(_, why)| **why == SkipReason::Rejected);
         let off: BTreeSet<ActionKind> = off.map(|(kind, _)| *kind).collect();
         assert!(off.is_subset(&rejected), "{id}");
         if again.plan_risk == whole.plan_risk {

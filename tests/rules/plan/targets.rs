@@ -74,7 +74,7 @@ fn what_a_policy_rejects_is_in_no_part_of_the_plan() {
     let why = |name: &str| {
         let mut workloads = audit.workloads.iter();
         let workload = workloads.find(|workload| workload.workload.name == name);
-        workload.expect("audited").left_out.clone()
+        workload.expect("audited").skipped.clone()
     };
     let stop = (ActionKind::Stop, SkipReason::Rejected);
     assert!(why("i-idle").into_iter().eq([stop]));

@@ -81,11 +81,11 @@ async fn each_filter_left_out_lets_others_in() {
     let (_loopback, clients) = endpoint();
     let compute = [SavingsPlanType::Compute];
     // Twice as many regions and types; Windows beside; dedicated beside.
-    for (left_out, expected) in [(0, 4), (1, 4), (2, 3), (3, 3)] {
+    for (skipped, expected) in [(0, 4), (1, 4), (2, 3), (3, 3)] {
         let mut filters = ALL.to_vec();
-        filters.remove(left_out);
+        filters.remove(skipped);
         let (listed, _) = rates(&clients, &compute, &filters).await;
-        assert_eq!(listed.len(), expected, "without {:?}", ALL[left_out]);
+        assert_eq!(listed.len(), expected, "without {:?}", ALL[skipped]);
     }
     let (both, _) = rates(&clients, &[], &ALL).await;
     assert_eq!(both.len(), 4, "under either plan");

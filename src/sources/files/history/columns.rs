@@ -287,7 +287,7 @@ pub(super) enum TableError {
     #[error("it is larger than gpucost keeps")]
     Large,
     #[error("it has an instance twice, or one that usage_asked of the day does not roll up")]
-    Asked,
+    NotRolledUp,
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -101,7 +101,7 @@ async fn read_day(
         let is_rollup =
             machine.asked == ROLLED_UP && machine.period_seconds == ROLLUP_PERIOD_SECONDS;
         if !is_rollup || !seen.insert(machine.clone()) {
-            return Err(TableError::Asked);
+            return Err(TableError::NotRolledUp);
         }
         places.entry((machine.account.clone(), machine.region.clone())).or_default().push(machine);
         *rows += 1;
@@ -118,9 +118,9 @@ async fn read_day(
     for schema in ALL.into_iter().skip(1) {
         let mut each = |row: &Row<'_>| -> Result<(), TableError> {
             let place = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
-            let (_, reader) = readers.get_mut(&place).ok_or(TableError::Asked)?;
+            let (_, reader) = readers.get_mut(&place).ok_or(TableError::NotRolledUp)?;
             if !reader.wants(row.text(2)?) {
-                return Err(TableError::Asked);
+                return Err(TableError::NotRolledUp);
             }
             *rows += 1;
             reader.take(schema, row)
