@@ -1,7 +1,7 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
 use super::aws_args::{AwsArgs, OrgArgs, service};
-use super::choices::{above_zero, name_of, within};
+use super::choices::{above_zero, within};
 use super::demo::DemoChoice;
 use super::kubernetes::KubernetesArgs;
 use super::{Outcome, choices, flags, parsers, refusal};
@@ -389,15 +389,10 @@ impl DocFormat {
     }
 }
 
-/// The format of the same name that every document has; a table where none has it.
-pub(super) fn doc_format(format: impl ValueEnum) -> DocFormat {
-    DocFormat::from_str(&name_of(format), true).unwrap_or(DocFormat::Table)
-}
-
 /// Declares the formats of a document that has more of them than every document, each with its
-/// name and its help.
+/// name and its help; in parentheses stands what its help says of those of every document.
 macro_rules! doc_formats {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal, $help:literal;)* }) => {
+    ($(#[$doc:meta])* $name:ident$(($($of_every:ident = $said:literal),+))? { $($variant:ident = $word:literal, $help:literal;)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(in crate::cli) enum $name {
@@ -407,23 +402,19 @@ macro_rules! doc_formats {
 
         impl clap::ValueEnum for $name {
             fn value_variants<'a>() -> &'a [Self] {
-                use $crate::cli::args::DocFormat;
-                const {
-                    &[
-                        Self::Doc(DocFormat::Table),
-                        Self::Doc(DocFormat::Wide),
-                        Self::Doc(DocFormat::Json),
-                        Self::Doc(DocFormat::Csv),
-                        Self::Doc(DocFormat::Markdown),
-                        Self::Doc(DocFormat::Html),
-                        Self::Doc(DocFormat::Xlsx),
-                        $(Self::$variant),*
-                    ]
-                }
+                static ALL: std::sync::LazyLock<Vec<$name>> = std::sync::LazyLock::new(|| {
+                    let of_every = <$crate::cli::args::DocFormat as clap::ValueEnum>::value_variants();
+                    let of_every = of_every.iter().map(|format| $name::Doc(*format));
+                    of_every.chain([$($name::$variant),*]).collect()
+                });
+                &ALL
             }
 
             fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
                 match self {
+                    $($(Self::Doc(format @ $crate::cli::args::DocFormat::$of_every) => {
+                        format.to_possible_value().map(|value| value.help($said))
+                    })+)?
                     Self::Doc(format) => format.to_possible_value(),
                     $(Self::$variant => {
                         Some(clap::builder::PossibleValue::new($word).help($help))
@@ -435,27 +426,15 @@ macro_rules! doc_formats {
 }
 pub(super) use doc_formats;
 
-/// The formats of an audit, which also comes as a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum AuditFormat {
-    /// Table that fits the terminal
-    Table,
-    /// Table with every column and every row
-    Wide,
-    /// JSON, for scripts
-    Json,
-    /// CSV, for spreadsheets
-    Csv,
-    /// Markdown, for a pull request comment
-    Markdown,
-    /// Self-contained HTML page, for a browser
-    Html,
-    /// Workbook whose totals are formulas, for spreadsheets; needs `--output`, a file or a pipe
-    Xlsx,
-    /// FOCUS 1.0 cost data for the hours of the window, for finance
-    Focus,
-    /// OpenMetrics, for Prometheus
-    Openmetrics,
+doc_formats! {
+    /// The formats of an audit, which also comes as a report.
+    AuditFormat(
+        Markdown = "Markdown, for a pull request comment",
+        Xlsx = "Workbook whose totals are formulas, for spreadsheets; needs `--output`, a file or a pipe"
+    ) {
+        Focus = "focus", "FOCUS 1.0 cost data for the hours of the window, for finance";
+        Openmetrics = "openmetrics", "OpenMetrics, for Prometheus";
+    }
 }
 
 #[cfg(test)]

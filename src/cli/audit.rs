@@ -1,6 +1,6 @@
 //! `gpucost audit`.
 
-use super::args::{AuditArgs, AuditFormat, OutputArgs, doc_format};
+use super::args::{AuditArgs, AuditFormat, DocFormat, OutputArgs};
 use super::choices::name_of;
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
@@ -29,7 +29,8 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let format = format(args.format, &settings, io)?;
     let flags = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types);
     // The documents of the others are complete by contract.
-    if !matches!(format, AuditFormat::Table | AuditFormat::Wide | AuditFormat::Markdown) {
+    if !matches!(format, AuditFormat::Doc(format) if format.is_table() || format == DocFormat::Markdown)
+    {
         flags.refuse(&name_of(format))?;
     }
     args.export.check(format, &args.estate.out, io)?;
@@ -54,7 +55,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let wanted = Wanted {
         args,
         facts: Facts::of((&args.export, format), &estate, &settings.policy),
-        days: (format == AuditFormat::Html).then(|| day_facts(&estate, asked, io)),
+        days: (format == AuditFormat::Doc(DocFormat::Html)).then(|| day_facts(&estate, asked, io)),
         view: flags.view(),
         keys,
         hours_per_month: settings.policy.hours_per_month,
@@ -93,10 +94,10 @@ fn groups_elsewhere(format: AuditFormat) -> Option<&'static str> {
             "group in a query, such as `sum by (team) (gpucost_workload_cost_monthly)`; \
              use `--format csv` for group totals",
         ),
-        AuditFormat::Xlsx => {
+        AuditFormat::Doc(DocFormat::Xlsx) => {
             Some("filter or pivot the sheet Workloads; use `--format csv` for group totals")
         }
-        _ => None,
+        AuditFormat::Doc(_) => None,
     }
 }
 
@@ -159,7 +160,7 @@ fn print(
     let view = &wanted.view;
     let style = TableStyle {
         limit: view.limit,
-        ..output::style(format == AuditFormat::Wide, &args.estate.out, io)
+        ..output::style(format == AuditFormat::Doc(DocFormat::Wide), &args.estate.out, io)
     };
     let is_plain = view.limit.is_none() && view.sort.is_none() && !view.is_filtered();
     let screen = || {
@@ -170,16 +171,16 @@ fn print(
             by: groups.as_ref(),
             invocation: &invocation,
             days: &days.unwrap_or_default(),
-            is_brief: format == AuditFormat::Table && is_plain,
+            is_brief: format == AuditFormat::Doc(DocFormat::Table) && is_plain,
             ascii: style.ascii,
         };
         audit_screen(audit, &how)
     };
     let text = match format {
-        AuditFormat::Json => {
+        AuditFormat::Doc(DocFormat::Json) => {
             doc_json(&audit_doc(audit, groups.as_ref())).map_err(Failure::unexpected)?
         }
-        AuditFormat::Csv => {
+        AuditFormat::Doc(DocFormat::Csv) => {
             let text = match &groups {
                 Some(groups) => {
                     doc_csv(&groups_doc(groups, audit.totals.currency)).map_err(Failure::unexpected)
@@ -192,10 +193,10 @@ fn print(
         AuditFormat::Focus => {
             args.export.marked(wanted.facts.focus(audit, wanted.hours_per_month)?)
         }
-        AuditFormat::Xlsx => {
+        AuditFormat::Doc(DocFormat::Xlsx) => {
             return output::bytes(&wanted.facts.workbook(audit)?, &args.estate.out, io);
         }
-        _ => output::doc_text(&screen(), doc_format(format), style)?,
+        AuditFormat::Doc(format) => output::doc_text(&screen(), format, style)?,
     };
     output::document(&text, &args.estate.out, io)
 }

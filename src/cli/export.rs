@@ -1,6 +1,6 @@
 //! Exports of an audit for finance: its lists as CSV, FOCUS by instance and day, and a workbook.
 
-use super::args::{AuditFormat, CsvTable, ExportArgs, OutputArgs};
+use super::args::{AuditFormat, CsvTable, DocFormat, ExportArgs, OutputArgs};
 use super::{Failure, Io, Outcome, output, refusal};
 use crate::analysis::{
     Audit, ListPrices, Reconciliation, RunDays, charges, daily_charges, daily_unused_charges,
@@ -21,7 +21,7 @@ impl ExportArgs {
     /// Fails where a flag does not belong to the format, and where a workbook would go to a
     /// terminal.
     pub(super) fn check(&self, format: AuditFormat, out: &OutputArgs, io: &Io<'_>) -> Outcome<()> {
-        let is_csv = format == AuditFormat::Csv;
+        let is_csv = format == AuditFormat::Doc(DocFormat::Csv);
         let is_focus = format == AuditFormat::Focus;
         let needs = |flag: &str, formats: &str, hint: &str| {
             Err(refusal!("`{flag}` works only with {formats}"; "{hint}"))
@@ -36,7 +36,7 @@ impl ExportArgs {
             let formats = "`--format csv` and `--format focus`";
             return needs("--bom", formats, "add `--format csv`, or omit `--bom`");
         }
-        if format == AuditFormat::Xlsx {
+        if format == AuditFormat::Doc(DocFormat::Xlsx) {
             output::refuse_binary(out, io)?;
         }
         Ok(())
@@ -46,7 +46,7 @@ impl ExportArgs {
     pub(super) fn unlisted_promises(&self, format: AuditFormat, audit: &Audit) -> Option<String> {
         let is_listed = self.csv_table == Some(CsvTable::Purchases);
         let words = promises_words(&term_totals(&audit.purchases));
-        let words = words.filter(|_| format == AuditFormat::Csv && !is_listed)?;
+        let words = words.filter(|_| format == AuditFormat::Doc(DocFormat::Csv) && !is_listed)?;
         Some(format!("promises: {words}; `--csv-table purchases` lists them"))
     }
 
@@ -69,8 +69,8 @@ impl Facts {
         estate: &Estate,
         policy: &Policy,
     ) -> Self {
-        let is_reconciled =
-            format == AuditFormat::Xlsx || args.csv_table == Some(CsvTable::Reconciliation);
+        let is_reconciled = format == AuditFormat::Doc(DocFormat::Xlsx)
+            || args.csv_table == Some(CsvTable::Reconciliation);
         Self {
             days: args.by_day.then(|| RunDays::of(estate)),
             prices: is_reconciled.then(|| ListPrices::of(estate, policy)),
