@@ -12,7 +12,7 @@ use super::view_args::{INVENTORY_KEYS, LimitArgs, RowArgs, TypeArgs, VerdictArgs
 use crate::analysis::{Audit, audit_to_choose};
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, PaymentOption, Policy, Risk, WorkloadKind};
-use crate::report::SortKey;
+use crate::report::{Doc, SortKey, doc_csv, doc_html, doc_json, doc_markdown};
 use crate::savings::MOST_GROWTH;
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
@@ -382,10 +382,42 @@ pub(in crate::cli) enum DocFormat {
     Xlsx,
 }
 
+/// What a format makes of a document, with what writes that.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) enum Rendering {
+    /// A table of a terminal.
+    Table,
+    /// Everything that it has, for programs.
+    Data(fn(&Doc) -> Result<String, serde_json::Error>),
+    /// The rows of a list, without a page around them.
+    Rows(fn(&Doc) -> Result<String, csv::Error>),
+    /// A page that somebody reads.
+    Page(fn(&Doc) -> String),
+    /// Sheets, which are not text.
+    Workbook,
+}
+
 impl DocFormat {
+    /// What it makes of a document, by which commands choose what they put into one.
+    pub fn rendering(self) -> Rendering {
+        match self {
+            Self::Table | Self::Wide => Rendering::Table,
+            Self::Json => Rendering::Data(doc_json),
+            Self::Csv => Rendering::Rows(doc_csv),
+            Self::Markdown => Rendering::Page(doc_markdown),
+            Self::Html => Rendering::Page(doc_html),
+            Self::Xlsx => Rendering::Workbook,
+        }
+    }
+
     /// Whether it is a table of a terminal.
     pub fn is_table(self) -> bool {
-        matches!(self, Self::Table | Self::Wide)
+        matches!(self.rendering(), Rendering::Table)
+    }
+
+    /// Whether it is rows without a page around them.
+    pub fn is_rows(self) -> bool {
+        matches!(self.rendering(), Rendering::Rows(_))
     }
 }
 
@@ -434,6 +466,13 @@ doc_formats! {
     ) {
         Focus = "focus", "FOCUS 1.0 cost data for the hours of the window, for finance";
         Openmetrics = "openmetrics", "OpenMetrics, for Prometheus";
+    }
+}
+
+impl AuditFormat {
+    /// Whether it is rows without a page around them.
+    pub fn is_rows(self) -> bool {
+        matches!(self, Self::Doc(format) if format.is_rows())
     }
 }
 

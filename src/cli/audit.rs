@@ -1,6 +1,6 @@
 //! `gpucost audit`.
 
-use super::args::{AuditArgs, AuditFormat, DocFormat, OutputArgs};
+use super::args::{AuditArgs, AuditFormat, DocFormat, OutputArgs, Rendering};
 use super::choices::name_of;
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
@@ -8,15 +8,14 @@ use super::output::check_distinct;
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::view_args::{ViewFlags, check_known};
-use super::{Failure, Io, Outcome, estate, output, refusal, refused, units};
+use super::{Io, Outcome, estate, output, refusal, refused, units};
 use crate::analysis::{
     Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, audit_once, day_costs,
 };
 use crate::config::{SettingsFile, read_rejected};
 use crate::domain::{Clusters, RejectedAction, Risk, counted, safe, shown};
 use crate::report::{
-    AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, doc_csv,
-    doc_json, groups_doc,
+    AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, groups_doc,
 };
 use crate::savings::SkipReason;
 use clap::ValueEnum;
@@ -29,8 +28,8 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let format = format(args.format, &settings, io)?;
     let flags = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types);
     // The documents of the others are complete by contract.
-    if !matches!(format, AuditFormat::Doc(format) if format.is_table() || format == DocFormat::Markdown)
-    {
+    let is_viewed = |format: DocFormat| format.is_table() || format == DocFormat::Markdown;
+    if !matches!(format, AuditFormat::Doc(format) if is_viewed(format)) {
         flags.refuse(&name_of(format))?;
     }
     args.export.check(format, &args.estate.out, io)?;
@@ -177,28 +176,22 @@ fn print(
         audit_screen(audit, &how)
     };
     let text = match format {
-        AuditFormat::Doc(DocFormat::Json) => {
-            doc_json(&audit_doc(audit, groups.as_ref())).map_err(Failure::unexpected)?
-        }
-        AuditFormat::Doc(DocFormat::Csv) => {
-            let text = match &groups {
-                Some(groups) => {
-                    doc_csv(&groups_doc(groups, audit.totals.currency)).map_err(Failure::unexpected)
-                }
-                None => wanted.facts.csv(audit, &args.export),
-            };
-            args.export.marked(text?)
-        }
         AuditFormat::Openmetrics => audit_openmetrics(audit),
-        AuditFormat::Focus => {
-            args.export.marked(wanted.facts.focus(audit, wanted.hours_per_month)?)
+        AuditFormat::Focus => wanted.facts.focus(audit, wanted.hours_per_month)?,
+        AuditFormat::Doc(format) => {
+            let doc = match (format.rendering(), &groups) {
+                (Rendering::Data(_), groups) => audit_doc(audit, groups.as_ref()),
+                (Rendering::Rows(_), Some(groups)) => groups_doc(groups, audit.totals.currency),
+                (Rendering::Rows(_), None) => wanted.facts.rows(audit, &args.export),
+                (Rendering::Table | Rendering::Page(_), _) => screen(),
+                (Rendering::Workbook, _) => {
+                    return output::bytes(&wanted.facts.workbook(audit)?, &args.estate.out, io);
+                }
+            };
+            output::doc_text(&doc, format, style)?
         }
-        AuditFormat::Doc(DocFormat::Xlsx) => {
-            return output::bytes(&wanted.facts.workbook(audit)?, &args.estate.out, io);
-        }
-        AuditFormat::Doc(format) => output::doc_text(&screen(), format, style)?,
     };
-    output::document(&text, &args.estate.out, io)
+    output::document(&args.export.marked(text), &args.estate.out, io)
 }
 
 /// What is asked of the document beside its format.
