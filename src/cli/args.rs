@@ -1,7 +1,7 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
 use super::aws_args::{AwsArgs, OrgArgs, service};
-use super::choices::{above_zero, name_of, within};
+use super::choices::{above_zero, within};
 use super::demo::DemoChoice;
 use super::kubernetes::KubernetesArgs;
 use super::{Outcome, choices, flags, parsers, refusal};
@@ -12,7 +12,7 @@ use super::view_args::{INVENTORY_KEYS, LimitArgs, RowArgs, TypeArgs, VerdictArgs
 use crate::analysis::{Audit, audit_to_choose};
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, PaymentOption, Policy, Risk, WorkloadKind};
-use crate::report::SortKey;
+use crate::report::{Doc, SortKey, doc_csv, doc_html, doc_json, doc_markdown};
 use crate::savings::MOST_GROWTH;
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
@@ -382,22 +382,49 @@ pub(in crate::cli) enum DocFormat {
     Xlsx,
 }
 
+/// What a format makes of a document, with what writes that.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) enum Rendering {
+    /// A table of a terminal.
+    Table,
+    /// Everything that it has, for programs.
+    Data(fn(&Doc) -> Result<String, serde_json::Error>),
+    /// The rows of a list, without a page around them.
+    Rows(fn(&Doc) -> Result<String, csv::Error>),
+    /// A page that somebody reads.
+    Page(fn(&Doc) -> String),
+    /// Sheets, which are not text.
+    Workbook,
+}
+
 impl DocFormat {
+    /// What it makes of a document, by which commands choose what they put into one.
+    pub fn rendering(self) -> Rendering {
+        match self {
+            Self::Table | Self::Wide => Rendering::Table,
+            Self::Json => Rendering::Data(doc_json),
+            Self::Csv => Rendering::Rows(doc_csv),
+            Self::Markdown => Rendering::Page(doc_markdown),
+            Self::Html => Rendering::Page(doc_html),
+            Self::Xlsx => Rendering::Workbook,
+        }
+    }
+
     /// Whether it is a table of a terminal.
     pub fn is_table(self) -> bool {
-        matches!(self, Self::Table | Self::Wide)
+        matches!(self.rendering(), Rendering::Table)
+    }
+
+    /// Whether it is rows without a page around them.
+    pub fn is_rows(self) -> bool {
+        matches!(self.rendering(), Rendering::Rows(_))
     }
 }
 
-/// The format of the same name that every document has; a table where none has it.
-pub(super) fn doc_format(format: impl ValueEnum) -> DocFormat {
-    DocFormat::from_str(&name_of(format), true).unwrap_or(DocFormat::Table)
-}
-
 /// Declares the formats of a document that has more of them than every document, each with its
-/// name and its help.
+/// name and its help; in parentheses stands what its help says of those of every document.
 macro_rules! doc_formats {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal, $help:literal;)* }) => {
+    ($(#[$doc:meta])* $name:ident$(($($of_every:ident = $said:literal),+))? { $($variant:ident = $word:literal, $help:literal;)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(in crate::cli) enum $name {
@@ -407,23 +434,19 @@ macro_rules! doc_formats {
 
         impl clap::ValueEnum for $name {
             fn value_variants<'a>() -> &'a [Self] {
-                use $crate::cli::args::DocFormat;
-                const {
-                    &[
-                        Self::Doc(DocFormat::Table),
-                        Self::Doc(DocFormat::Wide),
-                        Self::Doc(DocFormat::Json),
-                        Self::Doc(DocFormat::Csv),
-                        Self::Doc(DocFormat::Markdown),
-                        Self::Doc(DocFormat::Html),
-                        Self::Doc(DocFormat::Xlsx),
-                        $(Self::$variant),*
-                    ]
-                }
+                static ALL: std::sync::LazyLock<Vec<$name>> = std::sync::LazyLock::new(|| {
+                    let of_every = <$crate::cli::args::DocFormat as clap::ValueEnum>::value_variants();
+                    let of_every = of_every.iter().map(|format| $name::Doc(*format));
+                    of_every.chain([$($name::$variant),*]).collect()
+                });
+                &ALL
             }
 
             fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
                 match self {
+                    $($(Self::Doc(format @ $crate::cli::args::DocFormat::$of_every) => {
+                        format.to_possible_value().map(|value| value.help($said))
+                    })+)?
                     Self::Doc(format) => format.to_possible_value(),
                     $(Self::$variant => {
                         Some(clap::builder::PossibleValue::new($word).help($help))
@@ -435,27 +458,22 @@ macro_rules! doc_formats {
 }
 pub(super) use doc_formats;
 
-/// The formats of an audit, which also comes as a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum AuditFormat {
-    /// Table that fits the terminal
-    Table,
-    /// Table with every column and every row
-    Wide,
-    /// JSON, for scripts
-    Json,
-    /// CSV, for spreadsheets
-    Csv,
-    /// Markdown, for a pull request comment
-    Markdown,
-    /// Self-contained HTML page, for a browser
-    Html,
-    /// Workbook whose totals are formulas, for spreadsheets; needs `--output`, a file or a pipe
-    Xlsx,
-    /// FOCUS 1.0 cost data for the hours of the window, for finance
-    Focus,
-    /// OpenMetrics, for Prometheus
-    Openmetrics,
+doc_formats! {
+    /// The formats of an audit, which also comes as a report.
+    AuditFormat(
+        Markdown = "Markdown, for a pull request comment",
+        Xlsx = "Workbook whose totals are formulas, for spreadsheets; needs `--output`, a file or a pipe"
+    ) {
+        Focus = "focus", "FOCUS 1.0 cost data for the hours of the window, for finance";
+        Openmetrics = "openmetrics", "OpenMetrics, for Prometheus";
+    }
+}
+
+impl AuditFormat {
+    /// Whether it is rows without a page around them.
+    pub fn is_rows(self) -> bool {
+        matches!(self, Self::Doc(format) if format.is_rows())
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `gpucost audit`.
 
-use super::args::{AuditArgs, AuditFormat, OutputArgs, doc_format};
+use super::args::{AuditArgs, AuditFormat, DocFormat, OutputArgs, Rendering};
 use super::choices::name_of;
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
@@ -8,15 +8,14 @@ use super::output::check_distinct;
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::view_args::{ViewFlags, check_known};
-use super::{Failure, Io, Outcome, estate, output, refusal, refused, units};
+use super::{Io, Outcome, estate, output, refusal, refused, units};
 use crate::analysis::{
     Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, audit_once, day_costs,
 };
 use crate::config::{SettingsFile, read_rejected};
 use crate::domain::{Clusters, RejectedAction, Risk, counted, safe, shown};
 use crate::report::{
-    AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, doc_csv,
-    doc_json, groups_doc,
+    AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, groups_doc,
 };
 use crate::savings::SkipReason;
 use clap::ValueEnum;
@@ -29,7 +28,8 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let format = format(args.format, &settings, io)?;
     let flags = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types);
     // The documents of the others are complete by contract.
-    if !matches!(format, AuditFormat::Table | AuditFormat::Wide | AuditFormat::Markdown) {
+    let is_viewed = |format: DocFormat| format.is_table() || format == DocFormat::Markdown;
+    if !matches!(format, AuditFormat::Doc(format) if is_viewed(format)) {
         flags.refuse(&name_of(format))?;
     }
     args.export.check(format, &args.estate.out, io)?;
@@ -54,7 +54,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let wanted = Wanted {
         args,
         facts: Facts::of((&args.export, format), &estate, &settings.policy),
-        days: (format == AuditFormat::Html).then(|| day_facts(&estate, asked, io)),
+        days: (format == AuditFormat::Doc(DocFormat::Html)).then(|| day_facts(&estate, asked, io)),
         view: flags.view(),
         keys,
         hours_per_month: settings.policy.hours_per_month,
@@ -93,10 +93,10 @@ fn groups_elsewhere(format: AuditFormat) -> Option<&'static str> {
             "group in a query, such as `sum by (team) (gpucost_workload_cost_monthly)`; \
              use `--format csv` for group totals",
         ),
-        AuditFormat::Xlsx => {
+        AuditFormat::Doc(DocFormat::Xlsx) => {
             Some("filter or pivot the sheet Workloads; use `--format csv` for group totals")
         }
-        _ => None,
+        AuditFormat::Doc(_) => None,
     }
 }
 
@@ -159,7 +159,7 @@ fn print(
     let view = &wanted.view;
     let style = TableStyle {
         limit: view.limit,
-        ..output::style(format == AuditFormat::Wide, &args.estate.out, io)
+        ..output::style(format == AuditFormat::Doc(DocFormat::Wide), &args.estate.out, io)
     };
     let is_plain = view.limit.is_none() && view.sort.is_none() && !view.is_filtered();
     let screen = || {
@@ -170,34 +170,28 @@ fn print(
             by: groups.as_ref(),
             invocation: &invocation,
             days: &days.unwrap_or_default(),
-            is_brief: format == AuditFormat::Table && is_plain,
+            is_brief: format == AuditFormat::Doc(DocFormat::Table) && is_plain,
             ascii: style.ascii,
         };
         audit_screen(audit, &how)
     };
     let text = match format {
-        AuditFormat::Json => {
-            doc_json(&audit_doc(audit, groups.as_ref())).map_err(Failure::unexpected)?
-        }
-        AuditFormat::Csv => {
-            let text = match &groups {
-                Some(groups) => {
-                    doc_csv(&groups_doc(groups, audit.totals.currency)).map_err(Failure::unexpected)
-                }
-                None => wanted.facts.csv(audit, &args.export),
-            };
-            args.export.marked(text?)
-        }
         AuditFormat::Openmetrics => audit_openmetrics(audit),
-        AuditFormat::Focus => {
-            args.export.marked(wanted.facts.focus(audit, wanted.hours_per_month)?)
+        AuditFormat::Focus => wanted.facts.focus(audit, wanted.hours_per_month)?,
+        AuditFormat::Doc(format) => {
+            let doc = match (format.rendering(), &groups) {
+                (Rendering::Data(_), groups) => audit_doc(audit, groups.as_ref()),
+                (Rendering::Rows(_), Some(groups)) => groups_doc(groups, audit.totals.currency),
+                (Rendering::Rows(_), None) => wanted.facts.rows(audit, &args.export),
+                (Rendering::Table | Rendering::Page(_), _) => screen(),
+                (Rendering::Workbook, _) => {
+                    return output::bytes(&wanted.facts.workbook(audit)?, &args.estate.out, io);
+                }
+            };
+            output::doc_text(&doc, format, style)?
         }
-        AuditFormat::Xlsx => {
-            return output::bytes(&wanted.facts.workbook(audit)?, &args.estate.out, io);
-        }
-        _ => output::doc_text(&screen(), doc_format(format), style)?,
     };
-    output::document(&text, &args.estate.out, io)
+    output::document(&args.export.marked(text), &args.estate.out, io)
 }
 
 /// What is asked of the document beside its format.

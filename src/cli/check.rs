@@ -1,6 +1,6 @@
 //! `gpucost check`: the audit as a gate.
 
-use super::args::{EstateArgs, RISKS, doc_format, place};
+use super::args::{DocFormat, EstateArgs, RISKS, doc_formats, place};
 use super::diff::unreadable;
 use super::history::read_recorded;
 use super::price_age::PriceAge;
@@ -62,30 +62,17 @@ flags! {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum CheckFormat {
-    /// Table that fits the terminal
-    Table,
-    /// Table for a wide terminal, with every row
-    Wide,
-    /// JSON, for scripts
-    Json,
-    /// CSV, for spreadsheets
-    Csv,
-    /// Markdown, for a pull request comment
-    Markdown,
-    /// Self-contained HTML page, for a browser
-    Html,
-    /// Workbook, for spreadsheets; needs `--output`, a file or a pipe
-    Xlsx,
-    /// Workflow commands, for GitHub Actions annotations
-    Github,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// JUnit XML, for build server test reports
-    Junit,
-    /// Block Kit, for a Slack incoming webhook
-    Slack,
+doc_formats! {
+    /// The formats of a check, with those of code hosts and build servers.
+    CheckFormat(
+        Wide = "Table for a wide terminal, with every row",
+        Markdown = "Markdown, for a pull request comment"
+    ) {
+        Github = "github", "Workflow commands, for GitHub Actions annotations";
+        Sarif = "sarif", "SARIF 2.1.0, for code scanning";
+        Junit = "junit", "JUnit XML, for build server test reports";
+        Slack = "slack", "Block Kit, for a Slack incoming webhook";
+    }
 }
 
 /// What to do instead of a check.
@@ -253,7 +240,7 @@ pub(super) fn print(
 ) -> Outcome<()> {
     let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
     let format = args.format.or_else(|| CheckFormat::from_str(named()?, true).ok());
-    let format = format.unwrap_or(CheckFormat::Table);
+    let format = format.unwrap_or(CheckFormat::Doc(DocFormat::Table));
     let out = &args.estate.out;
     let text = match format {
         CheckFormat::Github => {
@@ -262,8 +249,10 @@ pub(super) fn print(
         CheckFormat::Sarif => gate_sarif(report, brief).map_err(Failure::unexpected)?,
         CheckFormat::Junit => gate_junit(report, brief),
         CheckFormat::Slack => gate_slack(report, brief, doc).map_err(Failure::unexpected)?,
-        CheckFormat::Markdown => gate_markdown(report, doc),
-        _ => return output::print_rows(&doc, doc_format(format), None, out, io).map(drop),
+        CheckFormat::Doc(DocFormat::Markdown) => gate_markdown(report, doc),
+        CheckFormat::Doc(format) => {
+            return output::print_rows(&doc, format, None, out, io).map(drop);
+        }
     };
     output::document(&text, out, io)
 }

@@ -1,6 +1,6 @@
 //! Exports of an audit for finance: its lists as CSV, FOCUS by instance and day, and a workbook.
 
-use super::args::{AuditFormat, CsvTable, ExportArgs, OutputArgs};
+use super::args::{AuditFormat, CsvTable, DocFormat, ExportArgs, OutputArgs};
 use super::{Failure, Io, Outcome, output, refusal};
 use crate::analysis::{
     Audit, ListPrices, Reconciliation, RunDays, charges, daily_charges, daily_unused_charges,
@@ -8,7 +8,7 @@ use crate::analysis::{
 };
 use crate::domain::Policy;
 use crate::report::{
-    AuditTable, audit_doc, audit_list, audit_workbook, doc_csv, doc_xlsx, focus_csv, promises_words,
+    AuditTable, Doc, audit_doc, audit_list, audit_workbook, doc_xlsx, focus_csv, promises_words,
 };
 use crate::savings::term_totals;
 use crate::usage::Estate;
@@ -21,22 +21,21 @@ impl ExportArgs {
     /// Fails where a flag does not belong to the format, and where a workbook would go to a
     /// terminal.
     pub(super) fn check(&self, format: AuditFormat, out: &OutputArgs, io: &Io<'_>) -> Outcome<()> {
-        let is_csv = format == AuditFormat::Csv;
         let is_focus = format == AuditFormat::Focus;
         let needs = |flag: &str, formats: &str, hint: &str| {
             Err(refusal!("`{flag}` works only with {formats}"; "{hint}"))
         };
-        if self.csv_table.is_some() && !is_csv {
+        if self.csv_table.is_some() && !format.is_rows() {
             return needs("--csv-table", "`--format csv`", "add `--format csv`");
         }
         if self.by_day && !is_focus {
             return needs("--by-day", "`--format focus`", "add `--format focus`");
         }
-        if self.bom && !is_csv && !is_focus {
+        if self.bom && !format.is_rows() && !is_focus {
             let formats = "`--format csv` and `--format focus`";
             return needs("--bom", formats, "add `--format csv`, or omit `--bom`");
         }
-        if format == AuditFormat::Xlsx {
+        if format == AuditFormat::Doc(DocFormat::Xlsx) {
             output::refuse_binary(out, io)?;
         }
         Ok(())
@@ -46,11 +45,11 @@ impl ExportArgs {
     pub(super) fn unlisted_promises(&self, format: AuditFormat, audit: &Audit) -> Option<String> {
         let is_listed = self.csv_table == Some(CsvTable::Purchases);
         let words = promises_words(&term_totals(&audit.purchases));
-        let words = words.filter(|_| format == AuditFormat::Csv && !is_listed)?;
+        let words = words.filter(|_| format.is_rows() && !is_listed)?;
         Some(format!("promises: {words}; `--csv-table purchases` lists them"))
     }
 
-    /// Text of CSV or FOCUS, with a mark where one was asked for.
+    /// A text, with a mark where one was asked for.
     pub(super) fn marked(&self, text: String) -> String {
         if self.bom { format!("{BOM}{text}") } else { text }
     }
@@ -69,8 +68,8 @@ impl Facts {
         estate: &Estate,
         policy: &Policy,
     ) -> Self {
-        let is_reconciled =
-            format == AuditFormat::Xlsx || args.csv_table == Some(CsvTable::Reconciliation);
+        let is_reconciled = format == AuditFormat::Doc(DocFormat::Xlsx)
+            || args.csv_table == Some(CsvTable::Reconciliation);
         Self {
             days: args.by_day.then(|| RunDays::of(estate)),
             prices: is_reconciled.then(|| ListPrices::of(estate, policy)),
@@ -81,10 +80,10 @@ impl Facts {
         Reconciliation::of(audit, &self.prices.clone().unwrap_or_default())
     }
 
-    /// The list that CSV was asked for.
-    pub(super) fn csv(&self, audit: &Audit, args: &ExportArgs) -> Outcome<String> {
+    /// The list that rows were asked for.
+    pub(super) fn rows(&self, audit: &Audit, args: &ExportArgs) -> Doc {
         let list = |table: AuditTable<'_>| audit_list(audit, table);
-        let doc = match args.csv_table {
+        match args.csv_table {
             None | Some(CsvTable::Workloads) => audit_doc(audit, None),
             Some(CsvTable::Actions) => list(AuditTable::Actions),
             Some(CsvTable::Purchases) => list(AuditTable::Purchases),
@@ -94,8 +93,7 @@ impl Facts {
             Some(CsvTable::Reconciliation) => {
                 list(AuditTable::Reconciliation(&self.reconciliation(audit)))
             }
-        };
-        doc_csv(&doc).map_err(Failure::unexpected)
+        }
     }
 
     /// FOCUS, by workload or by instance and day.

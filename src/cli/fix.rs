@@ -1,6 +1,6 @@
 //! `gpucost fix`.
 
-use super::args::{DocFormat, EstateArgs, PlanArgs, doc_formats};
+use super::args::{DocFormat, EstateArgs, PlanArgs, Rendering, doc_formats};
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{Io, Outcome, audit, check_plan, estate, flags, output, refusal};
@@ -133,11 +133,11 @@ fn unmanaged(chosen: &[Fix<'_>]) -> Option<String> {
 /// A page on a screen, until actions are selected; every step where the format has no end.
 fn view(args: &FixArgs, format: DocFormat) -> FixView {
     let is_selected = args.all || !args.action.is_empty() || !args.workload.is_empty();
-    match format {
-        DocFormat::Csv => FixView::Rows,
-        DocFormat::Html | DocFormat::Xlsx => FixView::Tables,
-        DocFormat::Table | DocFormat::Wide if is_selected => FixView::Steps,
-        _ => FixView::Page,
+    match format.rendering() {
+        Rendering::Rows(_) => FixView::Rows,
+        Rendering::Page(_) | Rendering::Workbook => FixView::Tables,
+        Rendering::Table if is_selected => FixView::Steps,
+        Rendering::Table | Rendering::Data(_) => FixView::Page,
     }
 }
 

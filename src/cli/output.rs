@@ -1,12 +1,10 @@
 //! How documents are printed and where they go, and what is said beside them.
 
-use super::args::{ColorChoice, DocFormat, EstateArgs, OutputArgs};
+use super::args::{ColorChoice, DocFormat, EstateArgs, OutputArgs, Rendering};
 use super::{ExitCode, Failure, Io, Outcome, guard, refusal};
 use crate::config::SettingsFile;
 use crate::domain::{Gap, counted, shown};
-use crate::report::{
-    Doc, TableStyle, doc_csv, doc_html, doc_json, doc_markdown, doc_table, doc_xlsx,
-};
+use crate::report::{Doc, TableStyle, doc_table, doc_xlsx};
 use crate::sources::files::{try_writing, write_whole};
 use std::fs;
 use std::io::ErrorKind;
@@ -273,11 +271,10 @@ pub(super) fn print_in(
 
 /// A document as text; a workbook as its table.
 pub(super) fn doc_text(doc: &Doc, format: DocFormat, style: TableStyle) -> Outcome<String> {
-    Ok(match format {
-        DocFormat::Table | DocFormat::Wide | DocFormat::Xlsx => doc_table(doc, style),
-        DocFormat::Json => doc_json(doc).map_err(Failure::unexpected)?,
-        DocFormat::Csv => doc_csv(doc).map_err(Failure::unexpected)?,
-        DocFormat::Markdown => doc_markdown(doc),
-        DocFormat::Html => doc_html(doc),
+    Ok(match format.rendering() {
+        Rendering::Table | Rendering::Workbook => doc_table(doc, style),
+        Rendering::Data(write) => write(doc).map_err(Failure::unexpected)?,
+        Rendering::Rows(write) => write(doc).map_err(Failure::unexpected)?,
+        Rendering::Page(write) => write(doc),
     })
 }

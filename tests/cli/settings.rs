@@ -158,11 +158,16 @@ fn the_file_may_name_every_format_that_a_command_has() {
     let world = World::new();
     let formats = formats();
     assert!(formats.contains("focus") && formats.contains("sarif"), "{formats:?}");
-    for format in formats {
+    for format in &formats {
         world.file("gpucost.toml", format!("format = \"{format}\"\n"));
         let outcome = world.run(&["audit", "--demo", "--format", "json", "-q"]);
         assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);
     }
     world.file("gpucost.toml", "format = \"yaml\"\n");
     assert_eq!(world.run(&["audit", "--demo", "--format", "json"]).code, 2);
+    let schema = World::new().run(&["setup", "schema", "settings"]).json();
+    let named = schema["properties"]["format"]["enum"].as_array().expect("names");
+    let named: std::collections::BTreeSet<_> =
+        named.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+    assert_eq!(named, formats, "a format that no command has");
 }

@@ -11,7 +11,7 @@ use crate::cli::{
 };
 use crate::config::parse_duration;
 use crate::domain::counted;
-use crate::report::{digest_answer, doc_json, doc_slack};
+use crate::report::{digest_answer, doc_slack};
 use crate::sources::aws::Notice;
 use crate::sources::store::Place;
 use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
@@ -93,11 +93,11 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Outcome {
     if let (None, DigestFormat::Doc(format)) = (&receiver, format) {
         output::print_rows(&answer, format, None, &args.out, io)?;
     } else {
+        let style = output::style(false, &args.out, io);
         let text = match format {
-            DigestFormat::Slack => doc_slack(&answer),
-            DigestFormat::Doc(_) => doc_json(&answer),
+            DigestFormat::Slack => doc_slack(&answer).map_err(Failure::unexpected)?,
+            DigestFormat::Doc(format) => output::doc_text(&answer, format, style)?,
         };
-        let text = text.map_err(Failure::unexpected)?;
         match receiver {
             Some(webhook) => send(&webhook, &text, args, io)?,
             None => output::document(&text, &args.out, io)?,

@@ -4,7 +4,7 @@ use super::places::{ending, flag, read_recorded};
 use crate::catalog::bundled_quote;
 use crate::cli::args::{DocFormat, OutputArgs, not_negative, place};
 use crate::cli::aws_args::BucketArgs;
-use crate::cli::choices::Choices;
+use crate::cli::choices::{Choices, name_of};
 use crate::cli::{
     Failure, Io, Outcome, audit, choices, did_you_mean, flags, known_prices, output, refused,
 };
@@ -94,9 +94,10 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Outcome {
         "run `gpucost history record` every night; `--since` must not be after its last day"))?;
     let answer = history_answer(&overview, &flag(args.history.as_ref()));
     output::print_rows(&answer, format, None, &args.out, io)?;
-    if format == DocFormat::Csv && (args.forecast.is_some() || args.units.is_some()) {
-        let warning = "warning: CSV has the trend alone; `--format json` has all of it";
-        output::warn(Some(warning.to_owned()), &args.out, io);
+    if format.is_rows() && (args.forecast.is_some() || args.units.is_some()) {
+        let name = name_of(format).to_uppercase();
+        let warning = format!("warning: {name} has the trend alone; `--format json` has all of it");
+        output::warn(Some(warning), &args.out, io);
     }
     ending(is_whole, args.history.as_ref(), io)
 }
