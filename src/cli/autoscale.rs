@@ -23,7 +23,7 @@ use crate::planners::autoscale::{
     ScheduleWindow, SpotShare, Trigger, autoscale,
 };
 use crate::profiling::BusyGpus;
-use crate::report::autoscale_answer;
+use crate::report::planners::autoscale::autoscale_answer;
 use crate::savings::spot_price;
 use crate::sources::files::{ReadOptions, open_samples, read_demand};
 use jiff::tz::TimeZone;

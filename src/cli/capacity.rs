@@ -12,7 +12,7 @@ use crate::domain::{AcceleratorKind, InstanceShape, PriceKey, shown};
 use crate::planners::capacity::{
     CapacityQuestion, Demand, Load, Objective, RequestCounts, Service, Types, Zones, capacity,
 };
-use crate::report::capacity_answer;
+use crate::report::planners::capacity::capacity_answer;
 use crate::sources::files::{read_arrivals, read_request_counts};
 use std::path::Path;
 

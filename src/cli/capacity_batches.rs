@@ -15,7 +15,7 @@ use crate::planners::curve::{CurvePoint, ThroughputCurve};
 use crate::planners::model::Dtype;
 use crate::planners::serving::{Load, ServedModel, ServingRefusal};
 use crate::profiling::RunProfile;
-use crate::report::batching_answer;
+use crate::report::planners::batching::batching_answer;
 use std::path::Path;
 
 /// Sizes of batches of a computed curve: up to 1,024.

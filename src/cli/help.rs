@@ -14,67 +14,23 @@ const FIRST: [&str; 5] = ["demo", "format", "from", "output", "region"];
 /// Flags that only `--help` shows wherever they stand.
 const SPARE: [&str; 3] = ["max-price-age", "offline", "os"];
 
-/// Groups of commands, in the order in which they are shown: a line a command, with two examples,
-/// and the headings and flags of its own that only `--help` shows.
-const COMMANDS: &str = "\
-Start:
-audit | audit --demo | audit --region all --format html --output audit.html | units, record
-doctor | doctor | doctor --region us-east-1,eu-west-1
-explain | explain --demo llm-poc-old | explain i-0123456789abcdef0 --format json
-fix | fix --demo | fix --demo --format script --output fix.sh
-Decide:
-rightsize | rightsize --demo | rightsize --type p4d.24xlarge --util-p95 20 --vram-peak 20GiB | bound, cpu-p95, independent-gpus, memory-peak
-spot | spot --demo | spot --type g5.xlarge --region us-east-1 | checkpoint-interval, nodes, restart-cost
-reserved | reserved --demo | reserved --type p4d.24xlarge --region us-east-1 | Custom prices, hours-per-month, payment, recorded-audits
-share | share --demo | share --type p4d.24xlarge --tenant chat:10GiB:33% --tenant search:10GiB:33% | class, processes, survive-nodes
-autoscale | autoscale --demo --workload chat-serving | autoscale --demo --workload chat-serving --format json | cool-down, late-after, max-unserved, on-demand-base, queue-length, request-seconds, schedule, spot-share, start-up, today
-Plan ahead:
-select | select --params 70b --dtype fp8,int4 --context 32k | select --kind training --restartable --vram 40GiB | Assumptions, Load, Measured, active-params, arch, cpu-seconds, efa, head-dim, heads, hours-per-month, kv-dtype, kv-heads, layers, memory, rank-by, rate, vram-total
-capacity | capacity --rate 500 --per-gpu 200 | capacity --rate 10/s --model llama-3.1-8b --type g6e.xlarge --objective 9s | Throughput of a GPU, Types, Zones, active-params, arrivals, curve-data, dtype, head-dim, heads, input-tokens, kv-heads, layers, max-wait, output-tokens, params, request-counts, request-peak, request-period, service-times, target, tokens-per-request, unit
-place | place --jobs jobs.csv | place --jobs jobs.csv --idle-hours --demo
-rent-or-buy | rent-or-buy --help | rent-or-buy --type p5.48xlarge --purchase 270000 --watts 8000 --rack-monthly 1500 --staff-hours 8 --spares-percent 5 --residual-percent 10 --years 4 --utilization 80 | Own server
-Money:
-bill | bill cur.csv | bill focus.parquet --from estate.json
-history | history record --history history | history digest --since last | account, anomaly-amount, anomaly-percent, distinct, measured-by, only, time-unit
-kpi | kpi --demo | kpi --type g5.xlarge --hours 10
-CI:
-check | check init | check --terraform-plan plan.json
-diff | diff old.json new.json | diff old.json new.json --format markdown
-Host:
-profile | profile --duration 10m | profile -- python train.py | Model, Price, Spot guard, Units of work, command-log, nvml-lib, read-columns, read-zone, record
-Data:
-inventory | inventory --demo | inventory --region all --format csv
-pricing | pricing g5.xlarge p5.48xlarge | pricing --gpu H100 --count 8 --region 'eu-*' | max-price, provider, sort
-metrics | metrics --demo | metrics --region all --format csv
-Setup:
-setup | setup iam | setup metrics --region us-east-1
-mcp | mcp | mcp --help";
+/// How a command is shown: its heading, two examples, and the headings and flags of its own that
+/// only `--help` shows.
+pub(super) type Row = (&'static str, [&'static str; 2], &'static [&'static str]);
 
-/// A line of [`COMMANDS`]: a command, two examples, and what of it only `--help` shows; none for
-/// the name of a group.
-fn row(line: &str) -> Option<(&str, [&str; 2], Vec<&str>)> {
-    let mut cells = line.split(" | ");
-    let (name, first, second) = (cells.next()?, cells.next()?, cells.next()?);
-    let hidden = cells.next().map(|cell| cell.split(", ").collect());
-    Some((name, [first, second], hidden.unwrap_or_default()))
-}
-
-/// The command line with a short help.
-pub(super) fn shortened(program: Command) -> Command {
-    let line = |line: &str| match row(line) {
-        None => format!("{line}\n"),
-        Some((name, ..)) => {
-            let about = program.find_subcommand(name).and_then(Command::get_about);
-            let about = about.map(ToString::to_string).unwrap_or_default();
-            format!("  {name:<16} {about}\n")
+/// The command line with a short help; a row for each command, in their order.
+pub(super) fn shortened(program: Command, rows: &[Row]) -> Command {
+    let (mut rows, mut list, mut heading) = (rows.iter(), String::new(), "");
+    let program = program.mut_subcommands(|command| {
+        let Some((own, examples, hidden)) = rows.next() else { return command };
+        if heading != *own {
+            heading = own;
+            list += &format!("{heading}:\n");
         }
-    };
-    let list: String = COMMANDS.lines().map(line).collect();
-    let program = COMMANDS.lines().filter_map(row).fold(program, |program, row| {
-        let (name, examples, hidden) = row;
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        list += &format!("  {:<16} {about}\n", command.get_name());
         let examples = examples.map(|example| format!("  gpucost {example}"));
-        let text = format!("Examples:\n{}", examples.join("\n"));
-        program.mut_subcommand(name, |command| shorten(command, &hidden).after_help(text))
+        shorten(command, hidden).after_help(format!("Examples:\n{}", examples.join("\n")))
     });
     program.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\nOptions:\n{{options}}\n\n\
@@ -102,6 +58,7 @@ fn shorten(command: Command, hidden: &[&str]) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command::ROWS;
 
     /// Every command below one, with its words.
     fn commands(command: &Command, words: &str) -> Vec<(String, Command)> {
@@ -127,15 +84,12 @@ mod tests {
     }
 
     #[test]
-    fn every_command_is_in_a_group_and_its_examples_parse() {
+    fn the_examples_of_every_command_parse_and_what_it_hides_is_there() {
         let program = crate::cli::command();
-        let rows: Vec<_> = COMMANDS.lines().filter_map(row).collect();
-        for command in program.get_subcommands() {
-            let name = command.get_name();
-            assert!(rows.iter().any(|row| row.0 == name), "{name} has no group");
-        }
-        for (name, examples, hidden) in rows {
+        assert_eq!(program.get_subcommands().count(), ROWS.len());
+        for (command, (_, examples, hidden)) in program.get_subcommands().zip(ROWS) {
             for example in examples {
+                assert_eq!(example.split(' ').next(), Some(command.get_name()));
                 let words = std::iter::once("gpucost").chain(example.split(' '));
                 let words = words.map(|word| word.replace('\'', "").into()).collect();
                 let words = crate::cli::demo::tell_apart(words, &program);
@@ -144,8 +98,7 @@ mod tests {
                     assert!(is_help, "{example}: {error}");
                 }
             }
-            let command = program.find_subcommand(name).expect("a command");
-            for name in hidden {
+            for name in hidden.iter().copied() {
                 let below = command.get_subcommands().flat_map(Command::get_arguments);
                 let mut flags = command.get_arguments().chain(below);
                 let is_there = flags.any(|arg| {

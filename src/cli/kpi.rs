@@ -13,7 +13,7 @@ use crate::analysis::{CountedRun, RunKpis, audit_once};
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, Risk, shell_word, shown};
 use crate::profiling::RunProfile;
-use crate::report::{kpi_answer, kpi_run_answer};
+use crate::report::planners::kpi::{kpi_answer, kpi_run_answer};
 use crate::sources::files::{count_lines, unit_count};
 use anyhow::Context;
 use rust_decimal::Decimal;

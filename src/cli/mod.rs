@@ -72,11 +72,13 @@ pub use command::command;
 pub use exit::ExitCode;
 pub use io::Io;
 
-use check::CheckAction;
+use args::AuditArgs;
+use check::{CheckAction, CheckArgs};
 use choices::{choices, flags, parsers};
 use clap::FromArgMatches;
-use command::{Cli, Command};
+use command::{Cli, Command, commands};
 use exit::{Failure, Outcome, did_you_mean, hint, hinted, is_full, refusal, refused};
+use mcp_args::McpArgs;
 use progress::{Watch, is_quiet};
 use std::ffi::OsString;
 use std::io::Write;
@@ -146,39 +148,30 @@ fn run(arguments: impl IntoIterator<Item = OsString>, watch: &Watch, io: &mut Io
     }
 }
 
-/// Runs what was parsed.
-fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
-    match command {
-        Command::Audit(audit) if audit.interactive => interactive::run(audit, io),
-        Command::Audit(audit) => audit::run(audit, io),
-        Command::Check(check) => match (&check.action, &check.terraform_plan) {
-            (Some(CheckAction::Init(args)), _) => check::init(args, io),
-            (None, Some(plan)) => check_plan::run(plan, check, io),
-            (None, None) => check::run(check, io),
-        },
-        Command::Diff(diff) => diff::run(diff, io),
-        Command::Inventory(inventory) => inventory::run(inventory, io),
-        Command::Metrics(metrics) => metrics::run(metrics, io),
-        Command::Pricing(pricing) => pricing::run(pricing, io),
-        Command::Rightsize(rightsize) => rightsize::run(rightsize, io),
-        Command::Spot(spot) => spot::run(spot, io),
-        Command::Reserved(reserved) => reserved::run(reserved, io),
-        Command::Capacity(asked) => capacity::run(asked, io),
-        Command::Select(asked) => select::run(asked, io),
-        Command::RentOrBuy(asked) => rent_or_buy::run(asked, io),
-        Command::Share(share) => share::run(share, io),
-        Command::Kpi(figures) => kpi::run(figures, io),
-        Command::Autoscale(autoscale) => autoscale::run(autoscale, io),
-        Command::Place(asked) => place::run(asked, io),
-        Command::Bill(asked) => bill::run(asked, io),
-        Command::Profile(profile) => profile::run(profile, io),
-        Command::History(asked) => history::run(asked, io),
-        Command::Explain(explain) => explain::run(explain, io),
-        Command::Fix(fix) => fix::run(fix, io),
-        Command::Doctor(asked) => doctor::run(asked, io),
-        Command::Setup { action } => setup::run(action, io),
-        Command::Mcp(server) => mcp::run(server, dispatch, io),
+macro_rules! dispatch {
+    ($($heading:literal { $($(#[$help:meta])* $name:ident($flags:ty) = $run:path, $($shown:expr),*;)* })*) => {
+        /// Runs what was parsed.
+        fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
+            match command { $($(Command::$name(flags) => $run(flags, io),)*)* }
+        }
+    };
+}
+commands!(dispatch);
+
+fn run_audit(audit: &AuditArgs, io: &mut Io<'_>) -> Outcome {
+    if audit.interactive { interactive::run(audit, io) } else { audit::run(audit, io) }
+}
+
+fn run_check(check: &CheckArgs, io: &mut Io<'_>) -> Outcome {
+    match (&check.action, &check.terraform_plan) {
+        (Some(CheckAction::Init(args)), _) => check::init(args, io),
+        (None, Some(plan)) => check_plan::run(plan, check, io),
+        (None, None) => check::run(check, io),
     }
+}
+
+fn run_mcp(server: &McpArgs, io: &mut Io<'_>) -> Outcome {
+    mcp::run(server, dispatch, io)
 }
 
 /// Help and version are answers; anything else is the user's error.

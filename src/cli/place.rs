@@ -13,7 +13,7 @@ use crate::config::SettingsFile;
 use crate::domain::{Currency, GpuModel, GpuOffer, JobRequest, PriceBook, shown};
 use crate::planners::schedule::{Host, Job, ScheduleRequest, schedule_jobs};
 use crate::profiling::RunProfile;
-use crate::report::place_answer;
+use crate::report::planners::place::place_answer;
 use crate::savings::Checkpointing;
 use crate::sources::files::read_jobs;
 use crate::usage::Estate;

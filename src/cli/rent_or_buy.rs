@@ -13,7 +13,7 @@ use crate::domain::{
 use crate::planners::paying::Paying;
 use crate::planners::rent_or_buy::{Input, Own, Rental, rent_or_buy};
 use crate::profiling::RunProfile;
-use crate::report::rent_or_buy_answer;
+use crate::report::planners::rent_or_buy::rent_or_buy_answer;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use std::collections::{BTreeMap, BTreeSet};

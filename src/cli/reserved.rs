@@ -17,7 +17,8 @@ use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
     counted,
 };
-use crate::report::{growth_answer, reserved_doc, reserved_fleet_doc};
+use crate::report::planners::growth::growth_answer;
+use crate::report::{reserved_doc, reserved_fleet_doc};
 use crate::savings::{
     CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedReport, SteadyUse, instalments,
 };

@@ -4,8 +4,8 @@
 use super::{Failure, Io, Outcome, output};
 use crate::config::{POLICY_FILE, policy_schema, settings_schema};
 use crate::report::{
-    answer_schema, audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema,
-    gate_schema, inventory_schema, metrics_schema, price_status_schema, pricing_schema,
+    audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema,
+    inventory_schema, metrics_schema, planners::answer_schema, price_status_schema, pricing_schema,
     profile_schema, reserved_schema, rightsize_schema, schema_document, spot_schema,
     terraform_schema,
 };

@@ -18,7 +18,7 @@ use crate::planners::paying::Paying;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
 use crate::planners::serving::{MeasuredMemory, ServedModel, ServingRefusal, with_fewer};
 use crate::profiling::RunProfile;
-use crate::report::select_answer;
+use crate::report::planners::select::select_answer;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

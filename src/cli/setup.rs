@@ -1,7 +1,7 @@
 //! `gpucost setup`: what gpucost takes and provides on an account, a cluster and a shell.
 
 use super::aws_args::named_role;
-use super::setup_args::{IamArgs, ManArgs, SetupAction};
+use super::setup_args::{IamArgs, ManArgs, SetupAction, SetupArgs};
 use super::{ExitCode, Failure, Io, Outcome, command, metrics, output, refusal, refused, schemas};
 use crate::domain::shown;
 use crate::sources::aws::{Trusted, bill_policy, history_policy, iam_policy, organization_policy};
@@ -10,8 +10,8 @@ use crate::sources::store::{BucketPlace, Place};
 use clap_complete::Shell;
 use std::fs;
 
-pub(super) fn run(action: &SetupAction, io: &mut Io<'_>) -> Outcome {
-    match action {
+pub(super) fn run(args: &SetupArgs, io: &mut Io<'_>) -> Outcome {
+    match &args.action {
         SetupAction::Iam(args) => iam(args, io),
         SetupAction::Kubernetes => output::print(kubernetes::cluster_role().as_bytes(), io),
         SetupAction::Metrics(args) => metrics::setup(args, io),

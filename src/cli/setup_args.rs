@@ -38,6 +38,11 @@ pub(super) enum SetupAction {
 }
 
 flags! {
+    /// `gpucost setup`.
+    pub(super) struct SetupArgs {
+        action: SetupAction = command(subcommand);
+    }
+
     /// `gpucost setup iam`.
     pub(super) struct IamArgs {
         /// Also print the role of each account, its trust, and a template that creates it

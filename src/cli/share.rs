@@ -21,7 +21,7 @@ use crate::planners::share::{
     Isolation, MOST_TENANTS, Origin, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
     plan_sharing,
 };
-use crate::report::share_answer;
+use crate::report::planners::share::share_answer;
 use crate::savings::is_launchable;
 use crate::usage::Estate;
 use anyhow::Context;

@@ -29,7 +29,7 @@ mod interactive;
 mod inventory;
 mod live;
 mod metrics;
-mod planners;
+pub mod planners;
 mod price_status;
 mod pricing;
 mod profile;
@@ -71,10 +71,6 @@ pub use interactive::{CHOICE_TITLE, Effect, Key, Model, draw as draw_model};
 pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
 pub use live::{LiveGpu, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_doc, metrics_schema};
-pub use planners::{
-    answer_schema, autoscale_answer, batching_answer, capacity_answer, growth_answer, kpi_answer,
-    kpi_run_answer, place_answer, rent_or_buy_answer, select_answer, share_answer,
-};
 pub use price_status::{price_status_doc, price_status_schema};
 pub use pricing::{pricing_doc, pricing_schema};
 pub use profile::{ProfileReport, alert_line, profile_doc, profile_schema};

@@ -5,11 +5,12 @@ use crate::cli::estates::{empty, every_key, in_two_regions, one, owned, situatio
 use crate::cli::json_schemas::{assert_holds, closed, schema, validator};
 use crate::cli::pages::{blocks, page};
 use crate::cli::world::World;
+use crate::support::source::files_under;
 use flate2::read::GzDecoder;
 use gpucost::sources::files::{parse_estate, read_commitments};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -294,4 +295,28 @@ fn every_answer_has_the_one_form() {
     // Further lists of rows are additions.
     let more = with(&last, "/more", &json!([{"key": 1}]));
     assert!(answers.is_valid(&more), "a list of rows");
+}
+
+/// `pub fn share_answer(…) -> Doc` says of which command it is, and the schema lists those.
+#[test]
+fn every_answer_is_of_a_command_that_the_schema_lists() {
+    let schema = schema("answer.schema.json");
+    let listed = schema["properties"]["planner"]["enum"].as_array().expect("a list");
+    let listed: BTreeSet<&str> = listed.iter().filter_map(Value::as_str).collect();
+    let files = files_under("src/report");
+    let functions = files.iter().flat_map(|file| file.text.split("\npub fn ").skip(1));
+    let answers = functions.filter_map(|text| {
+        let name = text.split(['(', '<']).next()?;
+        name.ends_with("_answer").then_some((name, text))
+    });
+    let stated: BTreeSet<&str> = answers
+        .map(|(name, text)| {
+            let command = text.split("name: \"").nth(1).and_then(|rest| rest.split('"').next());
+            command.unwrap_or_else(|| panic!("{name} names no command"))
+        })
+        .collect();
+    let missing: Vec<_> = stated.difference(&listed).collect();
+    assert!(missing.is_empty(), "ANSWERS in src/report/doc/parts.rs lacks {missing:?}");
+    let gone: Vec<_> = listed.difference(&stated).collect();
+    assert!(gone.is_empty(), "nothing answers {gone:?}");
 }

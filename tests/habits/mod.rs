@@ -35,10 +35,17 @@ fn skeletons(name: &str) -> Vec<(Vec<String>, BTreeSet<String>)> {
         fixture("missing"),
     ];
     let lever = [format!("src/savings/levers/{snake}.rs"), format!("docs/levers/{name}.md")];
+    let planner = [
+        format!("src/planners/{snake}.rs"),
+        format!("src/report/planners/{snake}.rs"),
+        format!("src/cli/{snake}.rs"),
+        format!("docs/planners/{name}.md"),
+    ];
     let source = [format!("src/sources/{snake}/mod.rs")];
     let mut all = vec![
         (asked(&["rule", name]), files(&rule)),
         (asked(&["lever", name]), files(&lever)),
+        (asked(&["planner", name]), files(&planner)),
         (asked(&["source", name]), files(&source)),
     ];
     for (document, folder) in DOCUMENTS {
@@ -52,7 +59,7 @@ fn skeletons(name: &str) -> Vec<(Vec<String>, BTreeSet<String>)> {
 fn scratch() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let make = |folder: &str| fs::create_dir_all(scratch.path().join(folder)).expect("writable");
-    for folder in ["src/rules", "src/savings/levers", "src/sources"] {
+    for folder in ["src/rules", "src/savings/levers", "src/report/planners", "src/sources"] {
         make(folder);
     }
     for (_, folder) in DOCUMENTS {

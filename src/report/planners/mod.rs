@@ -2,27 +2,17 @@
 
 use super::doc::{Doc, doc_schema};
 
-mod autoscale;
-mod batching;
-mod capacity;
+pub mod autoscale;
+pub mod batching;
+pub mod capacity;
 mod figures;
-mod growth;
-mod kpi;
+pub mod growth;
+pub mod kpi;
 mod model;
-mod place;
-mod rent_or_buy;
-mod select;
-mod share;
-
-pub use autoscale::autoscale_answer;
-pub use batching::batching_answer;
-pub use capacity::capacity_answer;
-pub use growth::growth_answer;
-pub use kpi::{kpi_answer, kpi_run_answer};
-pub use place::place_answer;
-pub use rent_or_buy::rent_or_buy_answer;
-pub use select::select_answer;
-pub use share::share_answer;
+pub mod place;
+pub mod rent_or_buy;
+pub mod select;
+pub mod share;
 
 schema! {
     /// The JSON schema of answers.
