@@ -422,6 +422,10 @@ mod tests {
         let (observed, violations, missing) = judged(&of_tag, Some(&nights), 10);
         assert_eq!(observed.as_deref(), Some("$0.00 forecast, $0.00 so far"));
         assert!(violations.is_empty() && missing.is_empty());
+        // Recorded days have no names of single instances.
+        of_tag.budgets[0].scope = Scope::Tag { key: "Name".to_owned(), value: "a".to_owned() };
+        let (_, violations, missing) = judged(&of_tag, Some(&nights), 10);
+        assert_eq!((violations.len(), missing.len()), (0, 1));
     }
 
     #[test]

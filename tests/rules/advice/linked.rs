@@ -51,6 +51,24 @@ fn gpus_that_go_their_own_way_are_tenants() {
 }
 
 #[test]
+fn forty_light_tenants_fit_on_six_cards_of_a_cheaper_type() {
+    // 40 × 6% of an A100 with 1,555 GB/s are 432% of an L40S with 864 GB/s, which takes six for
+    // 80%; the fullest has seven tenants at 76%.
+    // 5 × 21.957642 × 730 − 6 × 1.861 × 730 = 80 145.393 − 8 151.18.
+    let machines = (0..5).map(|number: u32| {
+        let machine = Machine::new(&format!("i-{number}"), "p4d.24xlarge")
+            .cpu(flat(2.0))
+            .tag("gpucost:workload", "chat")
+            .tag("gpucost:kind", "serving");
+        (0..8)
+            .fold(machine, |machine, gpu| machine.gpu(gpu, flat(6.0)).vram(gpu, 1_400.0, 40_960.0))
+    });
+    let fleet = estate(machines.collect());
+    assert_eq!(moved(&fleet, Risk::High), to("g6e.xlarge", 6, "71994.21"));
+    assert_more_risk_saves_no_less(&fleet);
+}
+
+#[test]
 fn gpus_that_move_together_may_be_one_model() {
     // Eight GPUs with the same figure in every period: a model may span them.
     let fleet = service(true, None);
