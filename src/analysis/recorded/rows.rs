@@ -6,7 +6,7 @@ use super::parts::{Payer, Sum, first_day_after, gpus_per_instance, of_day, own_t
 use crate::analysis::sums::entries_of;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    CostKind, CostSource, Currency, DatedPrice, Member, Money, Provider, PurchaseOption, Workload,
+    CostKind, CostSource, Currency, DatedPrice, Money, Provider, PurchaseOption, Workload,
     WorkloadDay,
 };
 use crate::savings::{CommitmentKind, UnusedCommitment};
@@ -25,6 +25,15 @@ pub(super) struct Rows<'a> {
     pub facts: &'a DayFacts,
     pub hours_per_month: Decimal,
     pub run_id: &'a str,
+}
+
+/// Volumes and addresses of instances with the same tags.
+#[derive(Default)]
+struct Disks {
+    instances: u64,
+    /// When the first of the instances was seen.
+    seen: Option<Timestamp>,
+    monthly: Decimal,
 }
 
 impl Rows<'_> {
@@ -80,20 +89,20 @@ impl Rows<'_> {
         if workload.key.running {
             return Vec::new();
         }
-        let mut by_tags: BTreeMap<BTreeMap<String, String>, Vec<(&Member, Option<Money>)>> =
-            BTreeMap::new();
+        let mut by_tags: BTreeMap<BTreeMap<String, String>, Disks> = BTreeMap::new();
         for (member, entry) in workload.members.iter().zip(entries_of(audited)) {
-            by_tags.entry(own_tags(member)).or_default().push((member, entry.monthly));
+            let disks = by_tags.entry(own_tags(member)).or_default();
+            disks.instances += 1;
+            disks.seen = disks.seen.into_iter().chain([member.first_seen]).min();
+            disks.monthly += entry.monthly.map(Money::amount).unwrap_or_default();
         }
         let mut rows = Vec::new();
-        for (tags, members) in &by_tags {
-            let known = members.iter().filter_map(|(_, monthly)| Some(monthly.as_ref()?.amount()));
-            let known: Decimal = known.sum();
-            let storage = workload.idle_storage.monthly.filter(|_| !known.is_zero());
-            let priced = storage.map(|storage| Money::new(known, storage.currency()));
+        for (own_tags, disks) in &by_tags {
+            let storage = workload.idle_storage.monthly.filter(|_| !disks.monthly.is_zero());
+            let priced = storage.map(|storage| Money::new(disks.monthly, storage.currency()));
             let unpriced = (!workload.idle_storage.unpriced.is_empty()).then_some(None);
             for monthly in priced.map(Some).into_iter().chain(unpriced) {
-                rows.extend(self.idle_storage_at(workload, (tags, members), day, monthly));
+                rows.extend(self.idle_storage_at(workload, (own_tags, disks), day, monthly));
             }
         }
         rows
@@ -102,18 +111,17 @@ impl Rows<'_> {
     fn idle_storage_at(
         &self,
         workload: &Workload,
-        (own_tags, members): (&BTreeMap<String, String>, &[(&Member, Option<Money>)]),
+        (own_tags, disks): (&BTreeMap<String, String>, &Disks),
         day: Date,
         monthly: Option<Money>,
     ) -> Option<WorkloadDay> {
         let currency = monthly.map_or_else(|| currency_of(workload), Money::currency);
         let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        let seen = members.iter().map(|(member, _)| member.first_seen).min()?;
-        let before = hours_between(begin, seen).clamp(Decimal::ZERO, HOURS_OF_A_DAY);
+        let before = hours_between(begin, disks.seen?).clamp(Decimal::ZERO, HOURS_OF_A_DAY);
         let parts = of_day(workload, self.facts, day, currency);
         let own = parts.iter().filter(|(payer, _)| payer.tags == *own_tags);
         let ran: Decimal = own.map(|(_, sum)| sum.hours).sum();
-        let ran = ran / Decimal::from(members.len());
+        let ran = ran / Decimal::from(disks.instances);
         let hours = (HOURS_OF_A_DAY - before - ran).max(Decimal::ZERO);
         let effective = match monthly {
             Some(monthly) => Some(self.of_month(monthly, hours)?),
