@@ -238,13 +238,17 @@ fn mig_profile(row: &Row) -> Option<MigProfile> {
 /// The MIG profiles of the cards of an offer, in order of the catalog; empty for
 /// cards without MIG.
 pub fn mig_profiles(offer: &GpuOffer) -> Vec<MigProfile> {
-    rows(MIG_PROFILES_CSV)
-        .filter(|row| {
-            row.get("gpu_model") == Some(offer.model.name())
-                && row.parsed("gpu_memory_mib") == offer.vram_mib
-        })
-        .filter_map(|row| mig_profile(&row))
-        .collect()
+    let of_memory = |row: &Row| row.parsed("gpu_memory_mib") == offer.vram_mib;
+    mig_rows(&offer.model).filter(of_memory).filter_map(|row| mig_profile(&row)).collect()
+}
+
+/// The profiles of a model with any memory.
+pub fn mig_profiles_of(model: &GpuModel) -> Vec<MigProfile> {
+    mig_rows(model).filter_map(|row| mig_profile(&row)).collect()
+}
+
+fn mig_rows(model: &GpuModel) -> impl Iterator<Item = Row> {
+    rows(MIG_PROFILES_CSV).filter(|row| row.get("gpu_model") == Some(model.name()))
 }
 
 /// Whether a card can be divided into MIG instances, by the name that its driver

@@ -19,8 +19,8 @@ pub use commitments::observed_quote;
 pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
     BUSY_POWER_PERCENT, GpuSpec, MigProfile, cpu_baseline_percent, gpu_spec, has_full_rate_fp64,
-    has_gpm, has_mig, known_shape, mig_compute_slices, mig_profiles, network_gbps, shape, shapes,
-    smaller_types, spec_of_card, whole_device_spec,
+    has_gpm, has_mig, known_shape, mig_compute_slices, mig_profiles, mig_profiles_of, network_gbps,
+    shape, shapes, smaller_types, spec_of_card, whole_device_spec,
 };
 pub use newer::{has_form_of_type, leading_region};
 pub use other_clouds::{ListedOffer, PricedUnit, other_clouds};

@@ -1,7 +1,7 @@
 //! What accelerators are asked for by, and what the labels of a node say of them.
 
 use super::values::Amounts;
-use crate::catalog::mig_profiles;
+use crate::catalog::{mig_profiles, mig_profiles_of};
 use crate::domain::{AcceleratorKind, DeviceUnit, GpuModel, GpuOffer, GpuShare, NodeDevices};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -154,7 +154,7 @@ impl Labelled {
             names.push("cloud.google.com/gke-max-shared-clients-per-gpu".to_owned());
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let is_off = label(labels, &["nvidia.com/gpu.sharing-strategy"]) == Some("none");
+        let is_off = label(labels, &[&format!("{plain}.sharing-strategy")]) == Some("none");
         let replicas = number(labels, &names).filter(|_| !is_renamed && !is_off);
         let replicas = replicas.filter(|replicas| *replicas > 1);
         let profile = match plain.strip_prefix(MIG) {
@@ -246,19 +246,26 @@ fn mig_facts(model: Option<&GpuModel>, product: Option<&str>, profile: Option<&s
     let of_model = slices_of_card(model);
     let slices = profile.and_then(slices_of).unwrap_or(1);
     let by_compute = MigFacts { of: of_model, most: u32::from(of_model / slices).max(1) };
-    // Profiles with more memory than compute are fewer; the memory is in most names.
+    // Profiles with more memory than compute are fewer; the memory is in some names. Labels write
+    // `1g.10gb+me` with a dot.
     let listed = || {
-        let gigabytes = product?.split('-').find_map(|word| word.strip_suffix("GB"))?;
-        let offer = GpuOffer {
-            model: model?.clone(),
+        let (model, name) = (model?, profile?.replace(".me", "+me"));
+        let mut words = product.unwrap_or_default().split('-');
+        let gigabytes = words.find_map(|word| word.strip_suffix("GB")?.parse::<u64>().ok());
+        let offer = |gigabytes: u64| GpuOffer {
+            model: model.clone(),
             share: GpuShare::Whole(1),
-            vram_mib: Some(gigabytes.parse::<u64>().ok()?.checked_mul(1_024)?),
+            vram_mib: gigabytes.checked_mul(1_024),
         };
-        let profiles = mig_profiles(&offer);
-        let own = profiles.iter().find(|mig_profile| Some(mig_profile.name.as_str()) == profile)?;
+        let profiles = gigabytes.map(|gigabytes| mig_profiles(&offer(gigabytes)));
+        let profiles = profiles.filter(|profiles| !profiles.is_empty());
+        let profiles = profiles.unwrap_or_else(|| mig_profiles_of(model));
+        let mut own = profiles.iter().filter(|mig_profile| mig_profile.name == name);
+        let most = own.next()?.max_instances;
+        own.all(|other| other.max_instances == most).then_some(())?;
         Some(MigFacts {
             of: profiles.iter().map(|mig_profile| mig_profile.compute_slices).max()?,
-            most: u32::from(own.max_instances).max(1),
+            most: u32::from(most).max(1),
         })
     };
     listed().unwrap_or(by_compute)
@@ -315,6 +322,23 @@ mod tests {
     }
 
     #[test]
+    fn instances_are_shared_by_a_strategy_of_their_own() {
+        let instance = "nvidia.com/mig-1g.10gb";
+        let unit = |strategy: &str| {
+            let labels = labels(&[
+                ("nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3"),
+                ("nvidia.com/gpu.sharing-strategy", "none"),
+                ("nvidia.com/mig-1g.10gb.replicas", "2"),
+                ("nvidia.com/mig-1g.10gb.sharing-strategy", strategy),
+            ]);
+            Labelled::of(&labels).unit(instance, &labels, &Amounts::new(), None)
+        };
+        // Fourteen halves of a seventh are a card.
+        assert_eq!(unit("time-slicing").physical(14), Decimal::ONE);
+        assert_eq!(unit("none").physical(7), Decimal::ONE);
+    }
+
+    #[test]
     fn more_devices_than_there_are_are_parts_of_them() {
         let known = Labelled::default();
         let unit = |offered: &str, physical: &str| {
@@ -349,6 +373,10 @@ mod tests {
             // A quarter of the memory with a seventh of the compute: four on a card.
             ("NVIDIA-A100-SXM4-40GB-MIG-1g.10gb", "32", 8),
             ("NVIDIA-A30-MIG-2g.12gb", "4", 2),
+            // No memory in the name; as many as a card has of the profile, and one of `+me`.
+            ("NVIDIA-H200-MIG-1g.35gb", "32", 8),
+            ("NVIDIA-B200-MIG-1g.45gb", "32", 8),
+            ("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me", "8", 8),
         ] {
             let labels = node(product, count);
             let known = Labelled::of(&labels);
