@@ -52,6 +52,11 @@ impl WorkloadKey {
         component.is_some_and(|kind| matches!(kind, Component::Hosting | Component::Cluster))
     }
 
+    /// Whether it runs and every hour of it is billed on demand.
+    pub fn is_on_demand(&self) -> bool {
+        self.running && self.purchase_option == PurchaseOption::OnDemand
+    }
+
     /// What stays the same while its machines change type, way of paying and state: of a
     /// lone instance its id, of a group its name and place. A record of several nights is
     /// joined by it.

@@ -6,8 +6,7 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, PurchaseOption, Recommendation,
-    Severity, floored,
+    Assessment, Comparator, Confidence, Evidence, Finding, Recommendation, Severity, floored,
 };
 use crate::savings::NOTHING_SMALLER;
 use rust_decimal::prelude::ToPrimitive;
@@ -20,7 +19,7 @@ pub(super) const META: RuleMeta = RuleMeta {
 };
 
 pub(super) fn applies(subject: &Subject<'_>) -> bool {
-    subject.workload.key.running && subject.workload.key.purchase_option == PurchaseOption::OnDemand
+    subject.workload.key.is_on_demand()
 }
 
 pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {

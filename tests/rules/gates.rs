@@ -3,10 +3,15 @@
 use crate::rules::fixtures::path;
 use gpucost::analysis::audit;
 use gpucost::analysis::gate::{Forbidden, GateOutcome, GatePolicy, gate};
-use gpucost::domain::{Metric, Policy, ResourceId, Risk, Severity, Statistic};
+use gpucost::domain::{
+    CommitmentTerm, Currency, Metric, Policy, ResourceId, Risk, SavingsPlan, SavingsPlanKind,
+    Severity, Statistic,
+};
 use gpucost::rules::{Need, RULES};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
+use jiff::SignedDuration;
+use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 fn outcome(estate: &Estate, policy: &GatePolicy) -> GateOutcome {
@@ -71,6 +76,33 @@ fn a_forbidden_offer_is_incomplete_where_its_lever_was_not_evaluated() {
         estate.metrics.retain(|series| series.metric != Metric::CpuUtilization);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete, "{rule}");
         assert_eq!(outcome(&estate, &other_policy), GateOutcome::Clean, "{rule}");
+    }
+}
+
+/// Drawn by chance: fewer metrics made of an incomplete gate a clean one.
+#[test]
+fn what_a_savings_plan_pays_awaits_no_commitment() {
+    let (mut estate, policy) = recorded("steady-on-demand", "steady-on-demand");
+    let family = |estate: &Estate| {
+        let (family, _) = estate.instances[0].instance_type.split_once('.').expect("a type");
+        family.to_owned()
+    };
+    estate.commitments.savings_plans = vec![SavingsPlan {
+        id: "sp-1".to_owned(),
+        account: None,
+        kind: SavingsPlanKind::Ec2Instance,
+        region: Some(estate.instances[0].region.clone()),
+        family: Some(family(&estate)),
+        currency: Currency::Usd,
+        commitment_hourly: Decimal::from(1_000),
+        term: CommitmentTerm::ONE_YEAR_NO_UPFRONT,
+        start: estate.as_of - SignedDuration::from_hours(1_000),
+        end: estate.as_of + SignedDuration::from_hours(1_000),
+    }];
+    assert_eq!(outcome(&estate, &policy), GateOutcome::Clean);
+    for metric in [Metric::CpuUtilization, Metric::GpuMemoryUsed, Metric::GpuUtilization] {
+        estate.metrics.retain(|series| series.metric != metric);
+        assert_eq!(outcome(&estate, &policy), GateOutcome::Clean, "without {metric:?}");
     }
 }
 

@@ -171,8 +171,12 @@ fn unevaluated(audit: &Audit) -> impl Iterator<Item = (&'static str, &Gap)> {
     })
 }
 
-/// Whether more data may turn what a lever refuses into an offer.
+/// Whether more data may turn what a lever refuses into an offer. What is paid for ahead needs no
+/// other commitment.
 fn rests_on_measurement(audited: &AuditedWorkload, lever: ActionKind) -> bool {
+    if lever == ActionKind::Commit && !audited.workload.key.is_on_demand() {
+        return false;
+    }
     let answer = audited.proposals.answer(lever);
     answer.is_some_and(|answer| {
         answer.offered.is_none()

@@ -424,23 +424,6 @@ impl<'a> Gather<'a> {
         instance.stopped_at()
     }
 
-    /// The verdict on one instance by itself.
-    fn verdict(
-        &self,
-        measured: &InstanceUsage,
-        shape: Option<&InstanceShape>,
-        instance: &Instance,
-    ) -> Verdict {
-        let measured = Measured {
-            shape,
-            usage: std::slice::from_ref(measured),
-            utilization: measured.summary.as_ref(),
-            first_seen: instance.first_seen(),
-            profile: None,
-        };
-        rules::classify(measured, self.policy, self.estate.as_of)
-    }
-
     /// Every instance by itself, and the statistics and hours over all their GPUs, and
     /// over those of each part.
     fn measure(&self, instances: &[&Instance], shape: Option<&InstanceShape>) -> MeasuredGroup {
@@ -459,7 +442,17 @@ impl<'a> Gather<'a> {
         };
         for instance in instances {
             let (measured, timeline) = self.profiles.measure(instance, offer);
-            let verdict = self.verdict(&measured, shape, instance);
+            let verdict = rules::classify(
+                Measured {
+                    shape,
+                    usage: std::slice::from_ref(&measured),
+                    utilization: measured.summary.as_ref(),
+                    first_seen: instance.first_seen(),
+                    profile: None,
+                },
+                self.policy,
+                self.estate.as_of,
+            );
             let signal = measured.signal;
             let kind = signal.map(|(signal, _)| signal);
             let hours = timeline.activity(kind, instance.first_seen());

@@ -31,7 +31,7 @@ columns! {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         word[GateOutcome::NAMES] "outcome", "", Data, report.outcome.name(), "";
         opt text "policy", "", Data, report.policy_file.clone(), "The policy file, as it was named.";
-        opt text "settings.file", "", Data, report.settings.as_ref().map(|used| used.file.clone()), "Of the settings beside the policy that change amounts or findings and differ from the defaults; all null without any.";
+        opt text "settings.file", "", Data, report.settings.as_ref().map(|used| used.file.clone()), "The settings file; null where no setting changes amounts or findings.";
     }
 
     fn setting<'a>(change: &'a SettingChange) {
@@ -263,8 +263,13 @@ fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 
         |violation: &Violation| caveats.get(&violation.fingerprint).copied().unwrap_or_default();
     let settings = reports().filter_map(|report| report.settings.as_ref());
     let settings = settings.flat_map(|used| &used.changes);
-    let mut settings =
-        Table::of("settings.changes", "SETTINGS", ("setting", "settings"), setting(), settings);
+    let mut settings = Table::of(
+        "settings.changes",
+        "Settings beside the policy that change amounts or findings and differ from the defaults.",
+        ("setting", "settings"),
+        setting(),
+        settings,
+    );
     settings.is_optional = true;
     let [checks, violations, notices, suppressed, missing_data] = tables! {
         "checks", "RULES", ("rule", "rules"), checks(), reports().flat_map(|report| &report.checks);

@@ -247,9 +247,9 @@ fn mig_facts(model: Option<&GpuModel>, product: Option<&str>, profile: Option<&s
     let slices = profile.and_then(slices_of).unwrap_or(1);
     let by_compute = MigFacts { of: of_model, most: u32::from(of_model / slices).max(1) };
     // Profiles with more memory than compute are fewer; the memory is in some names. Labels write
-    // `1g.10gb+me` with a dot.
+    // the plus of `1g.10gb+me` as a dot.
     let listed = || {
-        let (model, name) = (model?, profile?.replace(".me", "+me"));
+        let (model, name) = (model?, profile?.replace('+', "."));
         let mut words = product.unwrap_or_default().split('-');
         let gigabytes = words.find_map(|word| word.strip_suffix("GB")?.parse::<u64>().ok());
         let offer = |gigabytes: u64| GpuOffer {
@@ -260,7 +260,8 @@ fn mig_facts(model: Option<&GpuModel>, product: Option<&str>, profile: Option<&s
         let profiles = gigabytes.map(|gigabytes| mig_profiles(&offer(gigabytes)));
         let profiles = profiles.filter(|profiles| !profiles.is_empty());
         let profiles = profiles.unwrap_or_else(|| mig_profiles_of(model));
-        let mut own = profiles.iter().filter(|mig_profile| mig_profile.name == name);
+        let mut own =
+            profiles.iter().filter(|mig_profile| mig_profile.name.replace('+', ".") == name);
         let most = own.next()?.max_instances;
         own.all(|other| other.max_instances == most).then_some(())?;
         Some(MigFacts {
@@ -377,6 +378,7 @@ mod tests {
             ("NVIDIA-H200-MIG-1g.35gb", "32", 8),
             ("NVIDIA-B200-MIG-1g.45gb", "32", 8),
             ("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me", "8", 8),
+            ("NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition-MIG-1g.24gb.gfx", "8", 2),
         ] {
             let labels = node(product, count);
             let known = Labelled::of(&labels);

@@ -365,7 +365,7 @@ fn joined(
     };
     let settings = side.get("setting").elements();
     let other = if resource_type.ends_with("servicecatalog_provisioned_product") {
-        Some("the template of a product")
+        Some("a template of Service Catalog")
     } else if resource_type.contains("elastic_beanstalk")
         && (is_open("setting") || settings.iter().any(is_type))
     {
