@@ -3,7 +3,7 @@
 use super::{AWS, GpuFilter, Offer, Question, compare};
 use crate::catalog::Prices;
 use crate::domain::{Currency, GpuOffer, PriceQuote};
-use crate::planners::paying::Paying;
+use crate::planners::Paying;
 use crate::planners::rent_or_buy::Rental;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;

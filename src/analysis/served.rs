@@ -5,8 +5,8 @@ use crate::domain::{
     HourlyRate, InstanceShape, Policy, PriceKey, PriceOption, PurchaseOption, Signal, Workload,
     WorkloadKind, nearest_names,
 };
+use crate::planners::Today;
 use crate::planners::capacity::Utilized;
-use crate::planners::paying::Today;
 use crate::planners::serving::MeasuredMemory;
 use crate::savings::{Demand, MissingData};
 use rust_decimal::prelude::ToPrimitive;

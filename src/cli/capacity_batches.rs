@@ -11,11 +11,11 @@ use crate::catalog::shape;
 use crate::config::SettingsFile;
 use crate::domain::{InstanceShape, Policy, PriceKey, shell_word, shown};
 use crate::planners::batching::{BatchingRequest, Machine, batching};
-use crate::planners::curve::{CurvePoint, ThroughputCurve};
+use crate::planners::batching::{CurvePoint, ThroughputCurve};
 use crate::planners::model::Dtype;
 use crate::planners::serving::{Load, ServedModel, ServingRefusal};
 use crate::profiling::RunProfile;
-use crate::report::planners::batching::batching_answer;
+use crate::report::planners::capacity::batching_answer;
 use std::path::Path;
 
 /// Sizes of batches of a computed curve: up to 1,024.

@@ -10,7 +10,7 @@ use crate::config::SettingsFile;
 use crate::domain::{
     Currency, GpuOffer, GpuShare, InstanceShape, PriceBook, PurchaseOption, counted, shown,
 };
-use crate::planners::paying::Paying;
+use crate::planners::Paying;
 use crate::planners::rent_or_buy::{Input, Own, Rental, rent_or_buy};
 use crate::profiling::RunProfile;
 use crate::report::planners::rent_or_buy::rent_or_buy_answer;

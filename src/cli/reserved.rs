@@ -17,7 +17,7 @@ use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
     counted,
 };
-use crate::report::planners::growth::growth_answer;
+use crate::report::growth_answer;
 use crate::report::{reserved_doc, reserved_fleet_doc};
 use crate::savings::{
     CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedReport, SteadyUse, instalments,

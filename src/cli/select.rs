@@ -13,8 +13,8 @@ use super::{
 use crate::analysis::{Question, RunningWorkload, select_types};
 use crate::config::SettingsFile;
 use crate::domain::{Architecture, GpuShare, MOST_GPUS, Policy, WorkloadKind, counted, shown};
+use crate::planners::Paying;
 use crate::planners::model::Dtype;
-use crate::planners::paying::Paying;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
 use crate::planners::serving::{MeasuredMemory, ServedModel, ServingRefusal, with_fewer};
 use crate::profiling::RunProfile;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::Currency;
-use crate::planners::curve::CurvePoint;
+use crate::planners::batching::CurvePoint;
 
 fn request(
     points: &[(u32, f64)],

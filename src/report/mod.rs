@@ -30,7 +30,6 @@ mod inventory;
 mod live;
 mod metrics;
 pub mod planners;
-mod price_status;
 mod pricing;
 mod profile;
 mod promises;
@@ -38,11 +37,9 @@ mod records;
 mod reserved;
 mod reserved_fleet;
 mod rightsize;
-mod run_diff;
 mod run_metrics;
 mod shared;
 mod spot;
-mod target;
 mod terraform;
 
 pub use audit::{
@@ -50,7 +47,7 @@ pub use audit::{
     audit_workbook, focus_csv,
 };
 pub use bill::{BillAudit, BillOrigin, bill_answer, negotiated_rates, price_file};
-pub use diff::{diff_doc, diff_schema};
+pub use diff::{diff_doc, diff_schema, run_diff_doc};
 pub use doc::{
     CsvRows, Doc, Given, Head, Kind, Level, Missing, Plot, PlotKind, Printed, Record, Step, Table,
     Value, doc_csv, doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
@@ -71,15 +68,13 @@ pub use interactive::{CHOICE_TITLE, Effect, Key, Model, draw as draw_model};
 pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
 pub use live::{LiveGpu, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_doc, metrics_schema};
-pub use price_status::{price_status_doc, price_status_schema};
-pub use pricing::{pricing_doc, pricing_schema};
+pub use pricing::{price_status_doc, price_status_schema, pricing_doc, pricing_schema};
 pub use profile::{ProfileReport, alert_line, profile_doc, profile_schema};
 pub use promises::promises_words;
 pub use records::{kept_bill_text, kept_run_text, verified_text};
 pub use reserved::reserved_doc;
-pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
+pub use reserved_fleet::{growth_answer, reserved_fleet_doc, reserved_schema};
 pub use rightsize::{rightsize_doc, rightsize_schema};
-pub use run_diff::run_diff_doc;
 pub use run_metrics::{live_openmetrics, profile_openmetrics};
 pub use shared::next::Invocation;
 pub use shared::style::TableStyle;

@@ -1,20 +1,28 @@
-//! `gpucost pricing`: offers side by side.
+//! `gpucost pricing`: offers side by side; and `gpucost pricing status`: what prices there are, and
+//! how old they are.
 
-use super::doc::{Column, Doc, Level, Record, Table, columns, doc_schema, rows};
-use super::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, TERMS};
-use super::shared::text::{count, counted, joined, price_with};
 use crate::analysis::{AWS, Offer, SortBy};
 use crate::catalog::{
-    FamilyFacts, GpuSpec, PricedUnit, family, gpu_spec, mig_profiles, network_gbps, shape,
-    zones as zone_ids,
+    FamilyFacts, GpuSpec, PricedUnit, bundled_origins, family, gpu_spec, mig_profiles,
+    network_gbps, shape, zones as zone_ids,
 };
 use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, InterruptionBand, Money, PriceBasis, PriceOption,
     PriceQuote,
 };
+use crate::report::doc::{
+    Column, Doc, Level, Record, Table, columns, doc_schema, gap_columns, rows,
+};
+use crate::report::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, TERMS};
+use crate::report::shared::gaps::tally;
+use crate::report::shared::text::{count, counted, joined, minute, price_with};
+use crate::usage::Estate;
+use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// An offer, with the hours of a month.
 struct PriceRow<'a>(&'a Offer, Decimal);
@@ -294,4 +302,93 @@ fn plan((option, quote): &(PriceOption, PriceQuote)) -> Option<Sold<'_>> {
         PriceOption::ComputeSavingsPlan(term) => Some(Sold("compute", *term, quote)),
         _ => None,
     }
+}
+
+/// The cache, if there is one, where it is, and the day.
+struct Cache<'a>(Option<&'a Estate>, &'a Path, Date);
+
+/// Prices of one list and day: from where, their list, when they were seen, how many, and today.
+type List = (&'static str, String, Date, u64, Date);
+
+columns! {
+    fn status_document<'a>(row: Cache<'a>) {
+        opt record[cache] "cache", "", Wide, row.0.map(|estate| (estate, row.2)), "null without refreshed prices.";
+        text "cache_path", "", Data, row.1.display().to_string(), "";
+    }
+
+    fn cache<'a>(row: (&'a Estate, Date)) {
+        time "refreshed_at", "", Data, row.0.as_of, "";
+        opt count "age_days", "", Data, age_days(day(row.0.as_of), row.1), "In days; null if it is from the future.";
+        texts "regions", "", Data, regions(row.0), "Those that it has prices for.";
+        count "instance_types", "", Data, instance_types(row.0), "Number of types.";
+        rows[gap_columns] "gaps", "", Data, row.0.gaps.iter(), "What the last refresh could not read.";
+    }
+
+    fn lists(list: List) {
+        word[&["cache", "bundled"]] "origin", "origin", Narrow(0), list.0, "";
+        count "prices", "prices", Narrow(0), list.3, "Number of prices.";
+        date "date", "date", Narrow(0), list.2, "The day on which its prices were last seen.";
+        opt count "age_days", "days", Narrow(0), age_days(list.2, list.4), "In days; null if it is from the future.";
+        text "source", "list", Narrow(0), list.1.clone(), "";
+    }
+}
+
+/// The prices of the bundled catalog and of a cache, as of now.
+pub fn price_status_doc(path: &Path, estate: Option<&Estate>, now: Timestamp) -> Doc {
+    let today = day(now);
+    let cached = estate.into_iter().flat_map(|estate| estate.prices.iter());
+    let cached = tally(cached.map(|(_, quote)| (quote.source.clone(), quote.seen_on)));
+    let rows = [("cache", cached), ("bundled", bundled_origins(|_| true))];
+    let rows = rows.into_iter().flat_map(|(origin, lists)| {
+        let rows = lists.into_iter();
+        rows.map(move |((source, date), prices)| (origin, source, date, prices, today))
+    });
+    let mut table = Table::of("lists", "LISTS", ("list", "lists"), lists(), rows);
+    table.notes.push(format!("cache: {}", path.display()));
+    table.notes.extend(estate.into_iter().flat_map(|estate| &estate.gaps).map(|gap| {
+        format!("not read: {} of {}: {}; hint: {}", gap.what, gap.place, gap.reason, gap.hint)
+    }));
+    Doc {
+        name: "pricing status",
+        headline: status_headline(estate, today),
+        record: Record::of(status_document(), &Cache(estate, path, today)),
+        tables: vec![table],
+        ..Doc::default()
+    }
+}
+
+schema! {
+    /// The JSON schema of [`price_status_doc`].
+    price_status_schema: "pricing-status", [price_status_doc(Path::new(""), None, Timestamp::UNIX_EPOCH)],
+    "The prices there are, and how old they are; docs/json.md has the promises of every document. Keys may be added within a schema version."
+}
+
+fn status_headline(estate: Option<&Estate>, today: Date) -> String {
+    let Some(estate) = estate else {
+        return "no cache; run `gpucost pricing refresh` to create one".to_owned();
+    };
+    let age = age_days(day(estate.as_of), today)
+        .map_or_else(|| "from the future".to_owned(), |days| counted(days, "day old", "days old"));
+    let types = counted(instance_types(estate), "type", "types");
+    let regions = counted(regions(estate).len(), "region", "regions");
+    format!("cache from {} ({age}): {types}, {regions}", minute(estate.as_of))
+}
+
+fn day(at: Timestamp) -> Date {
+    at.to_zoned(TimeZone::UTC).date()
+}
+
+fn age_days(date: Date, today: Date) -> Option<u64> {
+    u64::try_from(today.duration_since(date).as_hours() / 24).ok()
+}
+
+/// Those that it has a price of, of the last refresh or of an earlier one.
+fn regions(estate: &Estate) -> Vec<String> {
+    let regions = estate.prices.iter().map(|(key, _)| key.region.clone());
+    regions.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn instance_types(estate: &Estate) -> u64 {
+    let types = estate.prices.iter().map(|(key, _)| key.instance_type.as_str());
+    types.collect::<BTreeSet<_>>().len() as u64
 }

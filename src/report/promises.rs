@@ -1,10 +1,11 @@
-//! Purchases as the promises that they are, in words.
+//! What a plan promises, in words: purchases until their terms end, and the savings that it was to
+//! reach.
 
-use super::doc::{Table, columns};
-use super::reserved::{CURRENCIES, PAYMENTS, TERMS};
-use super::shared::text::{counted, joined, money, percent};
 use crate::domain::{Currency, Money, Risk};
-use crate::savings::{Promise, Purchase};
+use crate::report::doc::{Table, columns};
+use crate::report::reserved::{CURRENCIES, PAYMENTS, TERMS};
+use crate::report::shared::text::{counted, joined, money, percent};
+use crate::savings::{Promise, Purchase, SavingsTarget};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
@@ -89,4 +90,29 @@ pub(super) fn purchases_table<'a>(purchases: impl IntoIterator<Item = &'a Purcha
         summed: &["term_total", "monthly_savings", "upfront", "monthly"],
         ..Table::of("purchases", title, ("purchase", "purchases"), purchase(), purchases)
     }
+}
+
+columns! {
+    pub(in crate::report) fn target(of: SavingsTarget) {
+        quantity "percent", "", Json, of.percent, "Of the cost today.";
+        money "monthly_savings", "", Json, of.monthly_savings.rounded(), "The same per month.";
+        word[Risk::NAMES] "risk", "", Json, of.risk.name(), "The lowest risk whose plan reaches it, or the accepted one.";
+        flag "reached", "", Json, of.missing.is_none(), "";
+        opt money "missing_monthly_savings", "", Json, of.missing.map(|missing| missing.rounded()), "How much less the plan saves; null where it reaches the target.";
+    }
+}
+
+/// Whether a plan reaches its target, in words.
+pub(in crate::report) fn target_in_words(of: &SavingsTarget) -> String {
+    let (percent, wanted, risk) = (of.percent.normalize(), of.monthly_savings, of.risk);
+    let more = match risk {
+        Risk::High => "",
+        Risk::Low => "; `--risk medium` allows more",
+        Risk::Medium => "; `--risk high` allows more",
+    };
+    let how = of.missing.map_or_else(
+        || format!("the least risky actions that reach it, at risk {risk}"),
+        |missing| format!("the whole plan at risk {risk} saves {missing} less{more}"),
+    );
+    format!("Target {percent}%, {wanted} per month: {how}")
 }

@@ -8,7 +8,7 @@ use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema, r
 use crate::report::gate::brief::{GateBrief, again, cost_words, delta_words};
 use crate::report::gate::doc::{Caveats, report_doc, report_form};
 use crate::report::reserved::{CURRENCIES, ORIGINS};
-use crate::report::shared::markdown::escape::{SENTENCE_WIDTH, bounded};
+use crate::report::shared::markdown::{SENTENCE_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{count, counted, joined};
 use jiff::Timestamp;

@@ -316,7 +316,7 @@ fn every_answer_is_of_a_command_that_the_schema_lists() {
         })
         .collect();
     let missing: Vec<_> = stated.difference(&listed).collect();
-    assert!(missing.is_empty(), "ANSWERS in src/report/doc/parts.rs lacks {missing:?}");
+    assert!(missing.is_empty(), "ANSWERS in src/report/doc/json.rs lacks {missing:?}");
     let gone: Vec<_> = listed.difference(&stated).collect();
     assert!(gone.is_empty(), "nothing answers {gone:?}");
 }

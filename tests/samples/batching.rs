@@ -6,7 +6,7 @@ use gpucost::catalog::bundled_quote;
 use gpucost::domain::PriceKey;
 use gpucost::planners::NoResult;
 use gpucost::planners::batching::{BatchingRequest, Machine, batching};
-use gpucost::planners::curve::{CurvePoint, ThroughputCurve};
+use gpucost::planners::batching::{CurvePoint, ThroughputCurve};
 use gpucost::planners::model::{Dtype, ModelQuery};
 use gpucost::planners::roofline::{Peak, Work};
 use rust_decimal::Decimal;

@@ -5,7 +5,7 @@ use crate::samples::data::{Line, book, lines};
 use gpucost::analysis::{AWS, Question, SortBy, rentals, select_types};
 use gpucost::catalog::{Prices, shape};
 use gpucost::domain::{Architecture, GpuShare, OperatingSystem, Policy, PriceBook, WorkloadKind};
-use gpucost::planners::paying::Paying;
+use gpucost::planners::Paying;
 use gpucost::planners::select::{Budget, OfferedType, Selection, Wanted, select};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;

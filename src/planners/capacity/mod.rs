@@ -3,63 +3,187 @@
 
 mod counts;
 mod load;
-mod queue;
 mod replay;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod types;
 
 pub use counts::{PeakOf, RequestCounts};
-pub use load::{Demand, Latency, Load, MOST_IN_FLIGHT, Need, Service};
-pub use queue::Queue;
+pub use load::{Demand, Latency, Load, MOST_IN_FLIGHT, Need, Queue, Service};
 pub use replay::{Recording, WorkOf};
-pub use terms::{
-    CapacityError, Fleet, MOST_ZONES, Objective, ServiceTimes, Throughput, ThroughputBasis,
-    Utilized, Zones,
-};
-pub use types::{Candidate, Fits, FleetCost, Types};
+pub use types::{Candidate, Capacity, CapacityQuestion, Fits, FleetCost, Types, capacity};
 
-/// The question, with all that its answer rests on.
-#[derive(Debug, Clone)]
-pub struct CapacityQuestion<'a> {
-    pub service: Service<'a>,
-    pub basis: ThroughputBasis,
-    /// Whether how busy a GPU may be was stated, and not the policy's.
-    pub is_target_stated: bool,
-    /// The file of recorded arrivals; absent without.
-    pub arrivals_file: Option<String>,
-    /// The counts that the rate is from; absent without.
-    pub counts: Option<&'a RequestCounts>,
-    /// The types that it may run on; absent where none is named.
-    pub types: Option<Types<'a>>,
+use super::NoResult;
+
+/// How long GPUs work on requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceTimes {
+    /// Exponentially distributed around their mean: many short ones and a few long ones.
+    Exponential,
+    /// All alike. Waits are taken from exponential service, which waits longer.
+    Fixed,
 }
 
-/// The answer.
-#[derive(Debug, Clone)]
-pub struct Capacity<'a> {
-    pub question: CapacityQuestion<'a>,
-    /// On the GPU whose throughput is known.
-    pub need: Need,
-    /// What is rented where an instance has one GPU.
-    pub fleet: Fleet,
-    /// Types that do: cheapest first by the month, those without a price last, then by
-    /// name. After them those that do not, by name. Empty without types.
-    pub candidates: Vec<Candidate>,
+/// How long a request may take from its arrival to its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Objective {
+    pub seconds: f64,
+    /// Percent of the requests that may take no longer, above 0 and below 100.
+    pub percentile: f64,
 }
 
-/// Answers a question.
-///
-/// # Errors
-/// When its figures are invalid, or when no number of the GPUs whose throughput is known
-/// holds the objective.
-pub fn capacity(question: CapacityQuestion<'_>) -> Result<Capacity<'_>, CapacityError> {
-    let service = question.service;
-    service.zones.check()?;
-    let need = service.load.need(1.0)?;
-    let candidates = match &question.types {
-        Some(types) => types.candidates(&service, need),
-        None => Vec::new(),
-    };
-    Ok(Capacity { need, fleet: Fleet::of(need.gpus, service.zones, 1), candidates, question })
+impl Objective {
+    /// Share of the requests that may take longer, 0–1.
+    pub fn late_share(self) -> f64 {
+        1.0 - self.percentile / 100.0
+    }
+
+    /// What the percentile of the time on a GPU alone comes to, however many GPUs there
+    /// are: no objective below it can be met.
+    fn floor_seconds(self, service_seconds: f64, times: ServiceTimes) -> f64 {
+        match times {
+            ServiceTimes::Exponential => -service_seconds * self.late_share().ln(),
+            ServiceTimes::Fixed => service_seconds,
+        }
+    }
+}
+
+/// What one GPU does with one replica of the service.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Throughput {
+    /// Requests that it works on at the same time, at least 1.
+    pub batch: u32,
+    /// Mean time that a request takes on it at that batch, in seconds.
+    pub service_seconds: f64,
+}
+
+impl Throughput {
+    /// From requests a second of a GPU.
+    pub fn of_rate(per_second: f64, batch: u32) -> Self {
+        Self { batch, service_seconds: f64::from(batch) / per_second }
+    }
+
+    /// Requests a second.
+    pub fn per_second(self) -> f64 {
+        f64::from(self.batch) / self.service_seconds
+    }
+}
+
+/// GPUs that were seen serving.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Utilized {
+    /// The file of samples, or the workload.
+    pub name: String,
+    /// GPUs that ran, on average.
+    pub gpus: f64,
+    /// Mean utilization of them, 0–100.
+    pub mean_percent: f64,
+    pub samples: u64,
+}
+
+impl Utilized {
+    /// What a GPU serves when it is busy all of the time, by the utilization law: requests a
+    /// second over busy GPUs (P. J. Denning and J. P. Buzen, *The Operational Analysis of
+    /// Queueing Network Models*, 1978). Work in larger batches may do more.
+    ///
+    /// # Errors
+    /// When no GPU was busy.
+    pub fn per_second(&self, served_per_second: f64) -> Result<f64, NoResult> {
+        let (name, busy) = (&self.name, self.busy_gpus());
+        refuse! {
+            busy <= 0.0 || busy.is_nan() => "no GPU of {name} was busy, so that its throughput is not known"; "measure while requests are served";
+        }
+        Ok(served_per_second / busy)
+    }
+
+    /// GPUs that were busy, on average.
+    pub fn busy_gpus(&self) -> f64 {
+        self.gpus * self.mean_percent / 100.0
+    }
+}
+
+/// Where the throughput of a GPU is from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ThroughputBasis {
+    /// Requests a second, as stated.
+    Stated,
+    /// A batch over its latency, as stated.
+    Latency,
+    /// Tokens of a request over tokens a second, as stated.
+    Tokens { per_second: f64, prompt_per_second: Option<f64> },
+    /// Service times that were recorded.
+    Recorded,
+    /// Requests that were served at a measured utilization.
+    Utilization { measured: Utilized, served_per_second: f64 },
+}
+
+/// Zones that a fleet may be in.
+pub const MOST_ZONES: u32 = 100;
+
+/// Where instances are, and what they outlast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zones {
+    /// Availability zones with the same number of instances each, 1 to [`MOST_ZONES`].
+    pub count: u32,
+    /// How many of them may be lost at the same time: the others serve the planned rate.
+    pub survive: u32,
+}
+
+impl Zones {
+    fn check(self) -> Result<(), NoResult> {
+        let Self { count, survive } = self;
+        refuse! {
+            count <= survive => "{survive} of {count} zones lost leaves no zone"; "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`";
+        }
+        Ok(())
+    }
+
+    /// Zones that are left.
+    pub fn left(self) -> u32 {
+        self.count.saturating_sub(self.survive).max(1)
+    }
+}
+
+/// What is rented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fleet {
+    pub gpus_per_instance: u64,
+    /// Needed GPUs over the zones that are left, rounded up.
+    pub gpus_per_zone: u64,
+    /// Whole instances that have them.
+    pub instances_per_zone: u64,
+    /// In all zones.
+    pub instances: u64,
+    /// On all instances.
+    pub gpus: u64,
+}
+
+impl Fleet {
+    /// The fewest instances, as many in each zone, whose GPUs are enough when zones are lost.
+    fn of(gpus: u64, zones: Zones, gpus_per_instance: u64) -> Self {
+        let gpus_per_instance = gpus_per_instance.max(1);
+        let gpus_per_zone = gpus.div_ceil(u64::from(zones.left()));
+        let instances_per_zone = gpus_per_zone.div_ceil(gpus_per_instance);
+        let instances = instances_per_zone * u64::from(zones.count);
+        Self {
+            gpus_per_instance,
+            gpus_per_zone,
+            instances_per_zone,
+            instances,
+            gpus: instances * gpus_per_instance,
+        }
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CapacityError {
+    /// No number of GPUs holds the objective.
+    #[error(
+        "p{percentile} of {objective_seconds} s cannot be met by any number of GPUs: a request \
+         takes {floor_seconds:.6} s at p{percentile} without any wait"
+    )]
+    BelowFloor { percentile: f64, objective_seconds: f64, floor_seconds: f64 },
+    #[error(transparent)]
+    Other(#[from] NoResult),
 }

@@ -1,7 +1,7 @@
-//! The same load on instance types: how many of each, and what they cost.
+//! The question and its answer: the same load on instance types, how many of each, and what they cost.
 
 use super::replay::Between;
-use super::{CapacityError, Fleet, Need, Service};
+use super::{CapacityError, Fleet, Need, RequestCounts, Service, ThroughputBasis};
 use crate::catalog::Prices;
 use crate::domain::{GpuOffer, InstanceShape, Money, PriceKey, PriceQuote, counted};
 use crate::savings::{Bound, Ratio, RatioBasis, gpu_ratio, is_launchable, usable_vram_mib};
@@ -10,6 +10,50 @@ use std::collections::BTreeMap;
 
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 const MILLION: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+
+/// The question, with all that its answer rests on.
+#[derive(Debug, Clone)]
+pub struct CapacityQuestion<'a> {
+    pub service: Service<'a>,
+    pub basis: ThroughputBasis,
+    /// Whether how busy a GPU may be was stated, and not the policy's.
+    pub is_target_stated: bool,
+    /// The file of recorded arrivals; absent without.
+    pub arrivals_file: Option<String>,
+    /// The counts that the rate is from; absent without.
+    pub counts: Option<&'a RequestCounts>,
+    /// The types that it may run on; absent where none is named.
+    pub types: Option<Types<'a>>,
+}
+
+/// The answer.
+#[derive(Debug, Clone)]
+pub struct Capacity<'a> {
+    pub question: CapacityQuestion<'a>,
+    /// On the GPU whose throughput is known.
+    pub need: Need,
+    /// What is rented where an instance has one GPU.
+    pub fleet: Fleet,
+    /// Types that do: cheapest first by the month, those without a price last, then by
+    /// name. After them those that do not, by name. Empty without types.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// When its figures are invalid, or when no number of the GPUs whose throughput is known
+/// holds the objective.
+pub fn capacity(question: CapacityQuestion<'_>) -> Result<Capacity<'_>, CapacityError> {
+    let service = question.service;
+    service.zones.check()?;
+    let need = service.load.need(1.0)?;
+    let candidates = match &question.types {
+        Some(types) => types.candidates(&service, need),
+        None => Vec::new(),
+    };
+    Ok(Capacity { need, fleet: Fleet::of(need.gpus, service.zones, 1), candidates, question })
+}
 
 /// The types that a service may run on.
 #[derive(Debug, Clone)]

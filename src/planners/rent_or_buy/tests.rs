@@ -1,5 +1,5 @@
 use super::*;
-use crate::planners::paying::Paying;
+use crate::planners::Paying;
 use std::collections::BTreeMap;
 
 fn decimal(text: &str) -> Decimal {

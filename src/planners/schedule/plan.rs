@@ -1,9 +1,10 @@
 //! Plans: which job runs where and when.
 
-use super::free::{FreeGpus, Span};
-use super::place::{Renting, Spot, transfer};
-use super::question::{Job, ScheduleRequest, no_machine};
+use crate::domain::MOST_JOBS;
 use crate::planners::NoResult;
+use crate::planners::schedule::free::{FreeGpus, Span};
+use crate::planners::schedule::place::{Renting, Spot, rentings, transfer};
+use crate::planners::schedule::{Job, ScheduleRequest, no_machine};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -338,4 +339,37 @@ impl Search {
             }
         }
     }
+}
+
+/// Jobs for which every order is tried.
+const MOST_EXACT_JOBS: usize = 7;
+
+/// Plans side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobSchedule {
+    pub request: ScheduleRequest,
+    /// By earliest deadline, each job where it is cheapest in time.
+    pub planned: JobPlan,
+    /// On demand at once, in the order in which jobs come.
+    pub first_come: JobPlan,
+    /// The best of all orders, with whether all were tried; absent for many jobs.
+    pub best: Option<(JobPlan, bool)>,
+}
+
+/// Places jobs.
+///
+/// # Errors
+/// When there are none or too many, when one cannot run anywhere, or ends after its
+/// deadline even if it starts at once.
+pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, NoResult> {
+    let jobs = request.jobs.len();
+    refuse! {
+        jobs == 0 => "no jobs"; "pass a list of jobs with `--jobs FILE`";
+        jobs > MOST_JOBS => "{jobs} jobs; at most {MOST_JOBS} are placed at a time"; "divide the list";
+    }
+    let rentings = rentings(&request)?;
+    let planned = by_deadline(&request, &rentings);
+    let first_come = first_come(&request, &rentings)?;
+    let best = (jobs <= MOST_EXACT_JOBS).then(|| best(&request, &rentings, &planned));
+    Ok(JobSchedule { request, planned, first_come, best })
 }

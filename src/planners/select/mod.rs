@@ -6,8 +6,8 @@ mod refusal;
 pub use refusal::Refusal;
 
 use super::model::Dtype;
-use super::paying::{Paying, Today};
 use super::serving::{Layout, MeasuredMemory, ServedModel, ServingRefusal};
+use super::{Paying, Today};
 use crate::catalog::{family, whole_device_spec};
 use crate::domain::{
     AcceleratorKind, Architecture, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,

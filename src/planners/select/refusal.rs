@@ -1,8 +1,8 @@
 //! Why a type is out.
 
 use crate::domain::{GpuShare, Money};
+use crate::planners::Paying;
 use crate::planners::model::{Dtype, parameters};
-use crate::planners::paying::Paying;
 use crate::planners::serving::ServingRefusal;
 use rust_decimal::prelude::ToPrimitive;
 use std::cmp::Ordering;

@@ -3,8 +3,7 @@
 //! Amortized costs of AWS are as its Cloud Intelligence Dashboards define them
 //! (`cid/builtin/core/data/queries/cid/summary_view.sql` of 2026-08-14).
 
-use super::dialect::Dialect;
-use super::text::{CHECKS, block, check, expanded, fill};
+use super::dialect::{CHECKS, Dialect, block, check, expanded, fill};
 
 const BILL: &str = include_str!("bill.sql");
 /// A column in each line: what statements call it, what it is read as, whether a bill has it,

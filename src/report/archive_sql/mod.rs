@@ -10,21 +10,18 @@
 //! alone.
 
 mod bill;
-mod days;
 mod dialect;
 mod flags;
-mod layout;
 mod points;
-mod text;
 mod usage;
 
 pub use bill::{BillFormat, BillLines, bill_script, bill_statement, lines_statement};
-pub use days::{date_of, days_of};
 pub use dialect::{Dialect, TimeUnit, is_csv};
-pub use flags::{measures, point_columns};
-pub use layout::{Kind, Table};
+pub use flags::{date_of, days_of, measures, point_columns};
 pub use points::{GAUGES, Key, Measure, PointColumns, Points};
-pub use usage::{ASKED, Statement, duplicates_statement, rows_statement, statements, usage_script};
+pub use usage::{
+    ASKED, Kind, Statement, Table, duplicates_statement, rows_statement, statements, usage_script,
+};
 
 #[cfg(test)]
 mod tests;

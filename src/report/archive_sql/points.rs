@@ -1,7 +1,6 @@
 //! Points of an archive under the names that statements read.
 
-use super::dialect::{Dialect, TimeUnit};
-use super::text::{block, fill};
+use super::dialect::{Dialect, TimeUnit, block, fill};
 use std::ops::Range;
 
 /// The rows of an archive, and their sums by series and five minutes, which everything else is

@@ -6,8 +6,8 @@ use crate::domain::{
 };
 use crate::report::doc::{Kind, Value, columns};
 use crate::report::groups::{groups, showback};
+use crate::report::promises::target;
 use crate::report::reserved::CURRENCIES;
-use crate::report::target::target;
 use rust_decimal::prelude::ToPrimitive;
 
 /// An audit with what it was asked for beside it.

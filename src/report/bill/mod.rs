@@ -9,8 +9,8 @@ use crate::billing::{
     Bill, Comparison, CurrencyBill, DerivedRate, DifferenceReason, Tally, percent_of,
 };
 use crate::domain::{LineKind, Provider, PurchaseOption, Window};
+use crate::report::doc::csv::{document, rate};
 use crate::report::doc::{Doc, Given, Missing, Step, Value, rows};
-use crate::report::shared::csv::{document, rate};
 use crate::report::shared::markup::NAME;
 use crate::report::shared::text::{counted, fit, joined, minute, shell_word};
 use comparison::Amounts;

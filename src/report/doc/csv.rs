@@ -1,16 +1,16 @@
 //! `--format csv`: the rows of the first table, or a document's own keys in one row.
 
-use super::columns::{column, flat_heads, flat_row, flattened};
-use super::json::{millionths, rounded};
-use super::{CsvRows, Doc, Head, Table, Value};
-use crate::report::shared::csv;
+use crate::report::doc::columns::{column, flat_heads, flat_row, flattened};
+use crate::report::doc::json::{millionths, rounded};
+use crate::report::doc::{CsvRows, Doc, Head, Table, Value};
 use crate::report::shared::text::{rounded as decimals, spreadsheet_safe};
+use rust_decimal::Decimal;
 
 /// A document as CSV; what is absent is an empty cell.
 ///
 /// # Errors
 /// When a row cannot be written, which memory always can.
-pub fn doc_csv(doc: &Doc) -> Result<String, ::csv::Error> {
+pub fn doc_csv(doc: &Doc) -> Result<String, csv::Error> {
     let record = &doc.record;
     let most = match doc.csv {
         CsvRows::Record => return lines(&record.heads, std::slice::from_ref(&record.values)),
@@ -38,7 +38,7 @@ fn named(table: &Table) -> Table {
 }
 
 /// The rows of tables under the columns of all of them.
-fn together(tables: &[&Table]) -> Result<String, ::csv::Error> {
+fn together(tables: &[&Table]) -> Result<String, csv::Error> {
     let tables = tables.iter().map(|table| flattened(&table.columns, &table.rows));
     let tables: Vec<(Vec<Head>, Vec<Vec<Value>>)> = tables.collect();
     let mut header: Vec<&str> = Vec::new();
@@ -56,15 +56,15 @@ fn together(tables: &[&Table]) -> Result<String, ::csv::Error> {
             cells.collect::<Vec<_>>()
         })
     });
-    csv::document(&header, rows)
+    document(&header, rows)
 }
 
-fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, ::csv::Error> {
+fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, csv::Error> {
     let header = flat_heads(heads);
     let header = header.iter().map(|head| head.path.as_ref());
     let rows = rows.iter().flat_map(|row| flat_row(heads, row));
     let cells = |row: Vec<Value>| row.into_iter().map(|value| cell(&value));
-    csv::document(header, rows.map(cells))
+    document(header, rows.map(cells))
 }
 
 pub(super) fn cell(value: &Value) -> String {
@@ -88,10 +88,32 @@ pub(super) fn cell(value: &Value) -> String {
         Value::Number(value, _) | Value::Seconds(value) | Value::Percent(value) => {
             format!("{value:.4}")
         }
-        Value::Quantity(number) => csv::rate(*number),
+        Value::Quantity(number) => rate(*number),
         Value::Millionths(value) => millionths(*value).to_string(),
         Value::Share(share) => rounded(*share).map_or(String::new(), |share| share.to_string()),
         Value::Money(amount) | Value::Whole(amount) => decimals(amount.amount(), 2),
-        Value::Price(price) | Value::Rate(price, _) => csv::rate(price.amount()),
+        Value::Price(price) | Value::Rate(price, _) => rate(price.amount()),
     }
+}
+
+/// A header, then rows.
+///
+/// # Errors
+/// When a row cannot be written, which memory always can.
+pub fn document(
+    header: impl IntoIterator<Item: AsRef<[u8]>>,
+    rows: impl IntoIterator<Item: IntoIterator<Item: AsRef<[u8]>>>,
+) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header)?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A rate or a number of GPUs with as many decimals as it has, six at most.
+pub fn rate(number: Decimal) -> String {
+    number.round_dp(6).normalize().to_string()
 }

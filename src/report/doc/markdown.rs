@@ -1,7 +1,7 @@
 //! `--format markdown`: a document for a wiki, a ticket or a message, what it says first.
 
 use super::{Doc, Head, Level, Table, Value, shown};
-use crate::report::shared::markdown::escape::{command, text};
+use crate::report::shared::markdown::{command, text};
 use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{counted, written};
 use std::fmt::Write;

@@ -3,11 +3,10 @@
 
 #[macro_use]
 mod columns;
-mod csv;
+pub(in crate::report) mod csv;
 mod html;
 mod json;
 mod markdown;
-mod parts;
 mod plot;
 mod schema;
 mod slack;
@@ -20,8 +19,9 @@ pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
 pub use html::doc_html;
 pub use json::doc_json;
+pub(in crate::report) use json::{gap_columns, gaps_table};
 pub use markdown::doc_markdown;
-pub(in crate::report) use parts::{gap_columns, gaps_table};
+pub(in crate::report) use plot::{Bar, MOST_BARS};
 pub use plot::{Plot, PlotKind};
 pub(in crate::report) use schema::doc_schema;
 pub use schema::schema_document;

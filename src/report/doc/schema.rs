@@ -1,6 +1,6 @@
 //! The JSON schema of a document, by its columns.
 
-use super::parts::{gaps_table, lists, parts, record};
+use super::json::{gaps_table, lists, parts, record};
 use super::{Doc, Head, Kind, Table};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::text::json_document;

@@ -7,11 +7,11 @@ use crate::analysis::FixTarget;
 use crate::domain::{ActionKind, counted};
 use crate::report::doc::{Doc, Printed, Record, Table, columns, doc_schema, rows, tables};
 use crate::report::promises::RISKS;
+use crate::report::promises::{target, target_in_words};
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{joined, minute, money, money_or_absent, safe, shell_word};
 use crate::report::shared::view::sum;
-use crate::report::target::{target, target_in_words};
 use crate::savings::{Promise, Purchase};
 use rust_decimal::prelude::ToPrimitive;
 

@@ -4,7 +4,7 @@ use super::checks::VALID_DAYS;
 use super::planned::{FixItem, FixPlan};
 use super::procedure::Step;
 use crate::report::doc::{Printed, rows};
-use crate::report::shared::markdown::escape::{code, text};
+use crate::report::shared::markdown::{code, text};
 use crate::report::shared::text::{minute, money_or_absent, safe, written};
 use std::fmt::Write;
 

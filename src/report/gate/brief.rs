@@ -7,7 +7,7 @@ use crate::analysis::gate::{
 use crate::analysis::{Audit, PlannedTotals};
 use crate::domain::{Gap, Money, Severity};
 use crate::report::doc::rows;
-use crate::report::shared::markdown::escape::{NAME_WIDTH, bounded};
+use crate::report::shared::markdown::{NAME_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{count, counted, joined, money};
 use crate::savings::term_totals;

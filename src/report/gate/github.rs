@@ -4,7 +4,7 @@
 use super::brief::{GateBrief, Remark, file_of, level, verdict_words};
 use crate::analysis::gate::GateReport;
 use crate::report::doc::rows;
-use crate::report::shared::markdown::escape::{SENTENCE_WIDTH, bounded};
+use crate::report::shared::markdown::{SENTENCE_WIDTH, bounded};
 use crate::report::shared::text::{counted, safe};
 
 /// Annotations of one kind that GitHub shows of one step; it drops the rest without a word.

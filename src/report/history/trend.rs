@@ -1,10 +1,10 @@
 //! The answer: a trend, its causes, who it was spent on, and everything beside it.
 
 use crate::domain::{Money, Target};
+use crate::report::doc::{Bar, MOST_BARS};
 use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Step, Table, Value, columns, rows};
 use crate::report::shared::kpis::per;
 use crate::report::shared::markup::NAME;
-use crate::report::shared::plots::{Bar, MOST_BARS};
 use crate::report::shared::text::{counted, fit, joined, money, percent, unit_price};
 use crate::trend::{
     Band, Certainty, Change, ChangePart, DayRead, EvaluatedDay, Forecast, LEAST_CHECKED,

@@ -1,6 +1,6 @@
 //! What a language model takes of the GPUs that `select` found for it, in words.
 
-use super::figures::{MIB_OF_GIB, decimal, gib, on_arm};
+use super::{MIB_OF_GIB, decimal, gib, on_arm};
 use crate::domain::Money;
 use crate::planners::model::parameters;
 use crate::planners::roofline::{EFFICIENCY, Effort, LINKED_EFFICIENCY};

@@ -1,6 +1,6 @@
 //! `gpucost place` in words.
 
-use super::figures::on_arm;
+use super::on_arm;
 use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
 use crate::planners::schedule::{

@@ -1,6 +1,6 @@
 //! Renting or buying.
 
-use super::figures::not_launched;
+use super::not_launched;
 use crate::analysis::AWS;
 use crate::domain::{Currency, Money};
 use crate::planners::rent_or_buy::{

@@ -1,11 +1,11 @@
 //! Which instance type to rent.
 
-use super::figures::{MIB_OF_GIB, current};
 use super::model;
+use super::{MIB_OF_GIB, current};
 use crate::domain::{
     Architecture, Currency, GpuShare, InstanceShape, Money, PriceQuote, WorkloadKind,
 };
-use crate::planners::paying::Paying;
+use crate::planners::Paying;
 use crate::planners::select::{
     OfferedType, ReasonCount, RefusedType, SelectedType, Selection, Wanted,
 };

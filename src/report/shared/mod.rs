@@ -1,7 +1,6 @@
-//! What every report uses: text, tables, CSV, gaps, the pages of Markdown and HTML, and what
+//! What every report uses: text, tables, gaps, the pages of Markdown and HTML, and what
 //! to type next.
 
-pub(super) mod csv;
 pub(super) mod gaps;
 pub(super) mod kpis;
 pub(super) mod markdown;
@@ -9,8 +8,6 @@ pub(super) mod markup;
 pub(super) mod next;
 pub(super) mod openmetrics;
 pub(super) mod plain_table;
-pub(super) mod plots;
-pub(super) mod slack;
 pub(super) mod sparkline;
 pub(super) mod style;
 pub mod text;

@@ -2,7 +2,7 @@
 
 mod files;
 
-use super::figures::decimal;
+use super::decimal;
 use crate::domain::{HourlyRate, PurchaseOption, WorkloadKind, shell_word};
 use crate::planners::autoscale::{Autoscale, AutoscaleRequest, Held, HeldModels, Replay, Trigger};
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};

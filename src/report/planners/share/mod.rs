@@ -1,7 +1,6 @@
 //! `gpucost share`: tenants on cards, and what that costs.
 
 mod files;
-mod nodes;
 
 use crate::analysis::{AuditedWorkload, NoTenant};
 use crate::catalog::MigProfile;
@@ -15,7 +14,7 @@ use crate::report::shared::text::{
     counted, joined, money, money_or_absent, shell_word, unit_price,
 };
 use crate::savings::{SHARED_TARGET_PERCENT, Slice};
-use nodes::{Node, by_memory_alone, fleet, nodes, packed_slices, replicas, resource, slowdown};
+use files::{Node, by_memory_alone, fleet, nodes, packed_slices, replicas, resource, slowdown};
 use rust_decimal::Decimal;
 
 /// A card with its instance and its place there.

@@ -1,3 +1,0 @@
-//! Text from outside in Markdown.
-
-pub mod escape;
