@@ -63,16 +63,14 @@ pub struct Model {
 /// Layers, heads of queries, heads of keys and values, and the dimension of a head.
 type Shape = [u32; 4];
 
-const fn dense(
-    name: &'static str,
-    params: u64,
-    embedding_params: u64,
-    [layers, heads, kv_heads, head_dim]: Shape,
-) -> Model {
+/// A published model: all its parameters, those that a token uses and those of the embeddings.
+const fn known(name: &'static str, params: [u64; 3], shape: Shape) -> Model {
+    let [params, active_params, embedding_params] = params;
+    let [layers, heads, kv_heads, head_dim] = shape;
     Model {
         name: Some(name),
         params,
-        active_params: params,
+        active_params,
         embedding_params,
         layers,
         heads,
@@ -82,35 +80,26 @@ const fn dense(
     }
 }
 
-const fn mixture(
-    name: &'static str,
-    [params, active_params]: [u64; 2],
-    embedding_params: u64,
-    shape: Shape,
-) -> Model {
-    Model { active_params, ..dense(name, params, embedding_params, shape) }
-}
-
 /// Published models, by maker and size, from the `config.json` beside their weights on Hugging
 /// Face, read on 2026-11-23. Parameters are counted from the same file.
 const PUBLISHED: [Model; 17] = [
-    dense("llama-2-7b", 6_738_415_616, 262_144_000, [32, 32, 32, 128]),
-    dense("llama-2-13b", 13_015_864_320, 327_680_000, [40, 40, 40, 128]),
-    dense("llama-2-70b", 68_976_648_192, 524_288_000, [80, 64, 8, 128]),
-    dense("llama-3.2-3b", 3_212_749_824, 394_002_432, [28, 24, 8, 128]),
-    dense("llama-3.1-8b", 8_030_261_248, 1_050_673_152, [32, 32, 8, 128]),
-    dense("llama-3.1-70b", 70_553_706_496, 2_101_346_304, [80, 64, 8, 128]),
-    dense("llama-3.1-405b", 405_853_388_800, 4_202_692_608, [126, 128, 8, 128]),
-    dense("mistral-7b", 7_241_732_096, 262_144_000, [32, 32, 8, 128]),
-    mixture("mixtral-8x7b", [46_702_792_704, 12_879_925_248], 262_144_000, [32, 32, 8, 128]),
-    mixture("mixtral-8x22b", [140_620_634_112, 39_152_031_744], 393_216_000, [56, 48, 8, 128]),
-    dense("qwen2.5-3b", 3_085_938_688, 311_164_928, [36, 16, 2, 128]),
-    dense("qwen2.5-7b", 7_615_616_512, 1_089_994_752, [28, 28, 4, 128]),
-    dense("qwen2.5-14b", 14_770_033_664, 1_557_135_360, [48, 40, 8, 128]),
-    dense("qwen2.5-32b", 32_763_876_352, 1_557_135_360, [64, 40, 8, 128]),
-    dense("qwen2.5-72b", 72_706_203_648, 2_491_416_576, [80, 64, 8, 128]),
-    mixture("qwen3-30b-a3b", [30_532_122_624, 3_353_032_704], 622_329_856, [48, 32, 4, 128]),
-    mixture("qwen3-235b-a22b", [235_093_634_560, 22_190_763_520], 1_244_659_712, [94, 64, 4, 128]),
+    known("llama-2-7b", [6_738_415_616, 6_738_415_616, 262_144_000], [32, 32, 32, 128]),
+    known("llama-2-13b", [13_015_864_320, 13_015_864_320, 327_680_000], [40, 40, 40, 128]),
+    known("llama-2-70b", [68_976_648_192, 68_976_648_192, 524_288_000], [80, 64, 8, 128]),
+    known("llama-3.2-3b", [3_212_749_824, 3_212_749_824, 394_002_432], [28, 24, 8, 128]),
+    known("llama-3.1-8b", [8_030_261_248, 8_030_261_248, 1_050_673_152], [32, 32, 8, 128]),
+    known("llama-3.1-70b", [70_553_706_496, 70_553_706_496, 2_101_346_304], [80, 64, 8, 128]),
+    known("llama-3.1-405b", [405_853_388_800, 405_853_388_800, 4_202_692_608], [126, 128, 8, 128]),
+    known("mistral-7b", [7_241_732_096, 7_241_732_096, 262_144_000], [32, 32, 8, 128]),
+    known("mixtral-8x7b", [46_702_792_704, 12_879_925_248, 262_144_000], [32, 32, 8, 128]),
+    known("mixtral-8x22b", [140_620_634_112, 39_152_031_744, 393_216_000], [56, 48, 8, 128]),
+    known("qwen2.5-3b", [3_085_938_688, 3_085_938_688, 311_164_928], [36, 16, 2, 128]),
+    known("qwen2.5-7b", [7_615_616_512, 7_615_616_512, 1_089_994_752], [28, 28, 4, 128]),
+    known("qwen2.5-14b", [14_770_033_664, 14_770_033_664, 1_557_135_360], [48, 40, 8, 128]),
+    known("qwen2.5-32b", [32_763_876_352, 32_763_876_352, 1_557_135_360], [64, 40, 8, 128]),
+    known("qwen2.5-72b", [72_706_203_648, 72_706_203_648, 2_491_416_576], [80, 64, 8, 128]),
+    known("qwen3-30b-a3b", [30_532_122_624, 3_353_032_704, 622_329_856], [48, 32, 4, 128]),
+    known("qwen3-235b-a22b", [235_093_634_560, 22_190_763_520, 1_244_659_712], [94, 64, 4, 128]),
 ];
 
 /// How far the size of a published model may be for its shape to stand for another's.
@@ -197,11 +186,8 @@ fn published(name: &str) -> Result<Model, NoResult> {
 /// The published model of the same kind that is nearest in size, by ratio.
 fn nearest_in_size(params: u64, is_mixture: bool) -> Model {
     let distance = |published: &Model| (params as f64 / published.params as f64).ln().abs();
-    let of_kind = PUBLISHED
-        .into_iter()
-        .filter(|published| (published.active_params < published.params) == is_mixture);
-    let nearest = of_kind.min_by(|left, right| distance(left).total_cmp(&distance(right)));
-    nearest.unwrap_or(PUBLISHED[0])
+    let of_kind = PUBLISHED.into_iter().filter(|published| published.is_mixture() == is_mixture);
+    of_kind.min_by(|left, right| distance(left).total_cmp(&distance(right))).unwrap_or(PUBLISHED[0])
 }
 
 /// A number of parameters as models are named, such as `70b`.

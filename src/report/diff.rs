@@ -5,13 +5,13 @@ use crate::analysis::{
     AuditDiff, ChangedField, Delta, GoneFinding, KpiDelta, PlanOutcome, RunDiff, RunFigure,
     RunFigureKind, RunValue, RunVerdict, UnitCostDelta, UnusedChange, WorkloadChange,
 };
-use crate::domain::{GpuModel, Kpi, KpiValue, PastAudit, PastFinding, PastRun, PastWorkload};
+use crate::domain::{GpuModel, Kpi, PastAudit, PastFinding, PastRun, PastWorkload};
 use crate::report::doc::{
     CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, doc_schema, heads, rows,
     tables,
 };
+use crate::report::planners::kpi::{kpi_value, per, title};
 use crate::report::reserved::CURRENCIES;
-use crate::report::shared::kpis::{per, title};
 use crate::report::shared::text::{
     count, counted, currency_code, joined, json_account, less, minute,
 };
@@ -167,7 +167,7 @@ pub fn diff_doc(diff: &AuditDiff<'_>) -> Doc {
 
 schema! {
     /// The JSON schema of `gpucost diff`, of two audits and of two runs.
-    diff_schema: "diff", [Doc::form(Record::heads(document()).and(kpi_form()), data_tables(None)), run_diff_form()],
+    diff_schema: "diff", [Doc::form(Record::heads(document()).and(kpi_form()), data_tables(None)), Doc::form(Record::heads(run_document()), [run_table(&[])])],
     "What changed between two audits, or between two profiled runs; docs/diff.md says how audits are compared. Amounts are per month and have cents; percentages are 0-100. Keys may be added within a schema version."
 }
 
@@ -235,19 +235,6 @@ fn kpi_form() -> Record {
 
 fn kpi_amounts(delta: &KpiDelta) -> [Value; 3] {
     [delta.old, delta.new, delta.change()].map(|value| kpi_value(delta.kpi, value))
-}
-
-/// A key figure as its cells show it.
-pub(super) fn kpi_value(kpi: Kpi, value: Option<KpiValue>) -> Value {
-    Value::of(value, |value| match (value, kpi) {
-        (KpiValue::Money(amount), _) => Value::Price(amount),
-        (KpiValue::Measured(value), Kpi::Utilization | Kpi::UtilizationByCost) => {
-            Value::Percent(value)
-        }
-        (KpiValue::Measured(value), Kpi::TrainingJobs) => Value::Number(value, 0),
-        (KpiValue::Measured(value), Kpi::TimeToFirstWork) => Value::Number(value, 2),
-        (KpiValue::Measured(value), _) => Value::Number(value, 1),
-    })
 }
 
 /// What became of the plan of the earlier audit, in a sentence.
@@ -347,11 +334,6 @@ pub fn run_diff_doc(diff: &RunDiff<'_>) -> Doc {
         tables: vec![table],
         ..Doc::default()
     }
-}
-
-/// The document without a value, for its schema.
-pub(super) fn run_diff_form() -> Doc {
-    Doc::form(Record::heads(run_document()), [run_table(&[])])
 }
 
 fn run_table(rows: &[RunFigure]) -> Table {

@@ -123,8 +123,7 @@ fn grouped(by: &Grouping, currency: Currency, is_screen: bool) -> Table {
             table(is_screen.then(|| total(by)), group_rows(), &by.keys, lines)
         }
         Grouping::Claims(by) => {
-            let lines = lines(by, Some, currency);
-            table(is_screen.then(|| total(by)), claim_rows(), &by.keys, lines)
+            table(is_screen.then(|| total(by)), claim_rows(), &by.keys, lines(by, Some, currency))
         }
     }
 }

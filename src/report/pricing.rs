@@ -340,8 +340,7 @@ pub fn price_status_doc(path: &Path, estate: Option<&Estate>, now: Timestamp) ->
     let cached = tally(cached.map(|(_, quote)| (quote.source.clone(), quote.seen_on)));
     let rows = [("cache", cached), ("bundled", bundled_origins(|_| true))];
     let rows = rows.into_iter().flat_map(|(origin, lists)| {
-        let rows = lists.into_iter();
-        rows.map(move |((source, date), prices)| (origin, source, date, prices, today))
+        lists.into_iter().map(move |((source, date), prices)| (origin, source, date, prices, today))
     });
     let mut table = Table::of("lists", "LISTS", ("list", "lists"), lists(), rows);
     table.notes.push(format!("cache: {}", path.display()));

@@ -132,9 +132,9 @@ impl Demand {
                 at = until;
             }
         }
-        let periods = sums.into_iter().map(|(sum, known)| {
-            let busy_gpus = (known > 0).then(|| sum / known as f64);
-            KnownPeriod { busy_gpus, instances }
+        let periods = sums.into_iter().map(|(sum, known)| KnownPeriod {
+            busy_gpus: (known > 0).then(|| sum / known as f64),
+            instances,
         });
         let periods: Vec<KnownPeriod> = periods.collect();
         let start = Timestamp::from_second(start).unwrap_or(Timestamp::MIN);
@@ -215,9 +215,6 @@ impl Held {
     /// Instances without which a model would be on none; one where nothing says that there
     /// are several.
     pub fn least_instances(self, gpus_per_instance: u32) -> u32 {
-        match self {
-            Self::Models(models) => models.instances(gpus_per_instance).max(1),
-            Self::Copies | Self::Unknown => 1,
-        }
+        if let Self::Models(models) = self { models.instances(gpus_per_instance).max(1) } else { 1 }
     }
 }

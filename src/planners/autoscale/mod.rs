@@ -113,8 +113,7 @@ impl Autoscale {
         let mut cost = on_demand.times_hours(hours(replay.on_demand_seconds));
         if replay.spot_seconds > 0 {
             let spot = prices.spot.as_ref()?.rate;
-            let spot = spot.times_hours(hours(replay.spot_seconds));
-            cost = cost.checked_add(spot).ok()?;
+            cost = cost.checked_add(spot.times_hours(hours(replay.spot_seconds))).ok()?;
         }
         Some(cost.rounded())
     }
@@ -151,17 +150,14 @@ pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, NoResult> {
     let paid_as = if is_spot { SpotShare::ALL } else { SpotShare::NONE };
     let today = today.map(|ran| replay::fixed(demand, ran.iter().copied(), gpus, &paid_as));
     let needed = demand.gpus.iter().enumerate().map(|(period, busy)| {
-        let needed = policy::whole(busy / f64::from(gpus));
-        request.policy.within_limits(needed, demand.at(period))
+        request.policy.within_limits(policy::whole(busy / f64::from(gpus)), demand.at(period))
     });
     let hindsight = replay::fixed(demand, needed, gpus, &request.policy.spot);
-    let others: Vec<OtherTarget> = triggers(request.policy.trigger)
-        .into_iter()
-        .map(|trigger| {
-            let policy = ScalingPolicy { trigger, ..request.policy.clone() };
-            OtherTarget { trigger, replay: of(&policy) }
-        })
-        .collect();
+    let other = |trigger| {
+        let policy = ScalingPolicy { trigger, ..request.policy.clone() };
+        OtherTarget { trigger, replay: of(&policy) }
+    };
+    let others = triggers(request.policy.trigger).into_iter().map(other).collect();
     let mut answer = Autoscale {
         today,
         replay: of(&request.policy),
@@ -193,16 +189,13 @@ fn triggers(asked: Trigger) -> Vec<Trigger> {
 
 /// By dollars; without prices, by the paid time.
 fn cheapest(answer: &Autoscale) -> Option<usize> {
-    let accepted = answer.others.iter().enumerate();
-    let accepted = accepted.filter(|(_, alternative)| answer.is_accepted(&alternative.replay));
-    accepted
-        .min_by_key(|(index, alternative)| {
-            let replay = &alternative.replay;
-            let paid = replay.on_demand_seconds + replay.spot_seconds;
-            let cost = answer.cost(replay).map(Money::amount);
-            (cost.is_none(), cost, paid, *index)
-        })
-        .map(|(index, _)| index)
+    let others = answer.others.iter().enumerate();
+    let accepted = others.filter(|(_, other)| answer.is_accepted(&other.replay));
+    let cheapest = accepted.min_by_key(|(index, OtherTarget { replay, .. })| {
+        let cost = answer.cost(replay).map(Money::amount);
+        (cost.is_none(), cost, replay.on_demand_seconds + replay.spot_seconds, *index)
+    });
+    cheapest.map(|(index, _)| index)
 }
 
 fn risk(answer: &Autoscale) -> Option<SpotRisk> {

@@ -59,10 +59,6 @@ impl ScheduleWindow {
         }
         Ok(window)
     }
-
-    fn holds(&self, day: usize, minute: u16) -> bool {
-        self.days[day] && (self.from_minute..self.to_minute).contains(&minute)
-    }
 }
 
 fn days_of(text: &str) -> Option<[bool; 7]> {
@@ -73,8 +69,7 @@ fn days_of(text: &str) -> Option<[bool; 7]> {
         let (first, last) = (place(first)?, place(last)?);
         for (day, is_named) in days.iter_mut().enumerate() {
             // A span may go round the end of the week.
-            let after_first = (day + 7 - first) % 7;
-            *is_named |= after_first <= (last + 7 - first) % 7;
+            *is_named |= (day + 7 - first) % 7 <= (last + 7 - first) % 7;
         }
     }
     Some(days)
@@ -105,8 +100,7 @@ impl SpotShare {
     /// that is not spot, rounded up.
     pub fn on_demand(&self, instances: u32) -> u32 {
         let base = instances.min(self.on_demand_base);
-        let above = f64::from(instances - base) * (100.0 - self.spot_percent) / 100.0;
-        base + whole(above)
+        base + whole(f64::from(instances - base) * (100.0 - self.spot_percent) / 100.0)
     }
 }
 
@@ -163,7 +157,9 @@ impl ScalingPolicy {
         let local = self.time_zone.1.to_datetime(at);
         let day = local.date().weekday().to_monday_zero_offset() as usize;
         let minute = local.hour() as u16 * 60 + local.minute() as u16;
-        let open = self.windows.iter().filter(|window| window.holds(day, minute));
+        let open = self.windows.iter().filter(|window| {
+            window.days[day] && (window.from_minute..window.to_minute).contains(&minute)
+        });
         open.map(|window| window.min).fold(self.min, u32::max)
     }
 }

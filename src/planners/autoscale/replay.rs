@@ -162,8 +162,7 @@ impl<'a> Fleet<'a> {
             served: Vec::with_capacity(demand.gpus.len()),
             found: Replay::default(),
         };
-        let first = demand.gpus.first().copied().unwrap_or_default();
-        let begin = fleet.wants_for(first, 0.0);
+        let begin = fleet.wants_for(demand.gpus.first().copied().unwrap_or_default(), 0.0);
         fleet.up = policy.within_limits(begin, demand.start);
         fleet.want(0, begin);
         fleet

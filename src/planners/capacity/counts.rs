@@ -71,10 +71,7 @@ impl RequestCounts {
         sorted.sort_by(f64::total_cmp);
         let total: f64 = sorted.iter().sum();
         let max = sorted.last().copied().unwrap_or_default();
-        let requests = match peak {
-            PeakOf::P99 => nearest_rank(&sorted),
-            PeakOf::Max => max,
-        };
+        let requests = if peak == PeakOf::P99 { nearest_rank(&sorted) } else { max };
         refuse! {
             requests <= 0.0 => "{name}: {peak} of its counts is 0"; "pass `--request-peak max`, or counts of a busier time";
         }

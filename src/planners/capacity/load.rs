@@ -92,9 +92,10 @@ impl Load<'_> {
     ) -> Result<Need, CapacityError> {
         let gpu = Throughput { service_seconds: self.gpu.service_seconds * slowdown, ..self.gpu };
         let planned = self.planned_per_second();
-        let in_flight = planned * gpu.service_seconds;
-        self.check(in_flight)?;
-        let gpus_by_rate = whole(planned / self.usable_per_second(gpu));
+        self.check(planned * gpu.service_seconds)?;
+        let gpus = planned / self.usable_per_second(gpu);
+        // Below [`MOST_IN_FLIGHT`].
+        let gpus_by_rate = (gpus * (1.0 - SAME_PART)).ceil().max(1.0) as u64;
         let (gpus, latency) = match self.objective {
             None => (gpus_by_rate, None),
             Some(objective) => {
@@ -128,7 +129,7 @@ impl Load<'_> {
                 let queue = is_possible.then(|| fewest(planned, gpu, (objective, times), servers));
                 let held = queue.flatten().map(|(gpus, queue)| {
                     let seconds = queue.sojourn_exceeded_by(objective.late_share(), times);
-                    (gpus, (seconds, queue.waiting_share()))
+                    (gpus, (seconds, queue.waiting_share))
                 });
                 (floor_seconds, held)
             }
@@ -173,12 +174,6 @@ impl Load<'_> {
     }
 }
 
-/// Rounded up, and at least 1; what is a whole number but for rounding stays it. Below
-/// [`MOST_IN_FLIGHT`].
-fn whole(gpus: f64) -> u64 {
-    (gpus * (1.0 - SAME_PART)).ceil().max(1.0) as u64
-}
-
 /// A load with the terms that it is served on.
 #[derive(Debug, Clone, Copy)]
 pub struct Service<'a> {
@@ -207,7 +202,8 @@ pub struct Queue {
     servers: u64,
     arrivals_per_second: f64,
     service_seconds: f64,
-    waiting_share: f64,
+    /// Share of the requests that wait, 0–1.
+    pub waiting_share: f64,
 }
 
 impl Queue {
@@ -215,11 +211,6 @@ impl Queue {
     pub fn new(arrivals_per_second: f64, service_seconds: f64, servers: u64) -> Option<Self> {
         let place = usize::try_from(servers.checked_sub(1)?).ok()?;
         queues(arrivals_per_second, service_seconds).nth(place)?
-    }
-
-    /// Share of the requests that wait, 0–1.
-    pub fn waiting_share(self) -> f64 {
-        self.waiting_share
     }
 
     /// How much faster the servers are than requests arrive, requests a second.

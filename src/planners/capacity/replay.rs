@@ -155,8 +155,7 @@ impl Replay<'_> {
             let earliest = if free.len() < servers {
                 0.0
             } else {
-                let next = free.pop();
-                next.map_or(0.0, |Reverse(bits)| f64::from_bits(bits))
+                free.pop().map_or(0.0, |Reverse(bits)| f64::from_bits(bits))
             };
             let ends = arrival.at_seconds.max(earliest) + arrival.service_seconds;
             free.push(Reverse(ends.to_bits()));
@@ -186,8 +185,7 @@ impl Replay<'_> {
     fn allowed(&self, objective: Objective) -> usize {
         let number = self.recording.count() as f64;
         // A percentile cannot be finer than this.
-        let in_time = (number * objective.percentile / 100.0 - 1e-6).ceil();
-        self.recording.count() - in_time as usize
+        self.recording.count() - (number * objective.percentile / 100.0 - 1e-6).ceil() as usize
     }
 
     /// Whether few enough requests take longer than an objective.
@@ -207,8 +205,7 @@ impl Replay<'_> {
             waited += usize::from(took > arrival.service_seconds + SAME_SECONDS);
             sojourns.push(took);
         }
-        let share = waited as f64 / self.recording.count() as f64;
-        (self.nearest_rank(sojourns, objective), share)
+        (self.nearest_rank(sojourns, objective), waited as f64 / self.recording.count() as f64)
     }
 
     /// The percentile of the time on a GPU alone, in seconds.

@@ -90,8 +90,8 @@ fn waits_follow_erlangs_formula() {
     let of = |servers| Queue::new(2.0, 1.0, servers);
     assert_eq!(of(2), None, "it does not keep up");
     let three = of(3).expect("it keeps up");
-    close(three.waiting_share(), 4.0 / 9.0, 1e-12);
-    close(of(4).expect("it keeps up").waiting_share(), 4.0 / 23.0, 1e-12);
+    close(three.waiting_share, 4.0 / 9.0, 1e-12);
+    close(of(4).expect("it keeps up").waiting_share, 4.0 / 23.0, 1e-12);
     // On three, θ = μ: e^(−3.5)(1 + 4/9 × 3.5). On four, θ = 2μ:
     // e^(−3.5) + 4/23 (e^(−3.5) − e^(−7)).
     let tail = |queue: Queue| queue.sojourn_tail(3.5, ServiceTimes::Exponential);
@@ -103,8 +103,8 @@ fn waits_follow_erlangs_formula() {
     // "30 calls an hour of 5 minutes: fewest servers so that 90% are not delayed" of the
     // Wolfram Language's page on ErlangC: 0.1304 wait on five, 0.0474 on six.
     let calls = |servers| Queue::new(30.0 / 3_600.0, 300.0, servers).expect("it keeps up");
-    close(calls(5).waiting_share(), 0.130_371_297, 1e-9);
-    close(calls(6).waiting_share(), 0.047_444_812, 1e-9);
+    close(calls(5).waiting_share, 0.130_371_297, 1e-9);
+    close(calls(6).waiting_share, 0.047_444_812, 1e-9);
     // Long tails of a queue that hardly moves stay numbers.
     let slow = Queue::new(0.999_999, 1.0, 1).expect("it keeps up");
     let late = slow.sojourn_exceeded_by(0.01, ServiceTimes::Exponential);

@@ -119,8 +119,7 @@ impl Types<'_> {
     /// The measured type and the others, in the order of their answer.
     pub(super) fn candidates(&self, service: &Service<'_>, need: Need) -> Vec<Candidate> {
         // The measured GPU is as fast as itself.
-        let known = BTreeMap::from([(1.0_f64.to_bits(), Ok(need))]);
-        let mut needs = Needs { service, known };
+        let mut needs = Needs { service, known: BTreeMap::from([(1.0_f64.to_bits(), Ok(need))]) };
         let named = &self.measured.instance_type;
         let others = self.others.iter().copied();
         let others = others.filter(|shape| shape.instance_type != *named);
@@ -132,8 +131,7 @@ impl Types<'_> {
             let fits = candidate.fits.as_ref().ok();
             let cost = fits.and_then(|fits| fits.cost);
             let monthly = cost.map(|cost| (cost.monthly.currency(), cost.monthly.amount()));
-            let name = candidate.shape.instance_type.clone();
-            (fits.is_none(), monthly.is_none(), monthly, name)
+            (fits.is_none(), monthly.is_none(), monthly, candidate.shape.instance_type.clone())
         });
         candidates
     }
@@ -201,10 +199,8 @@ impl Needs<'_, '_> {
         if let Some(known) = self.known.get(&bits) {
             return known.clone();
         }
-        let gpus_of = |(_, need): (&u64, &Result<Need, CapacityError>)| {
-            let need = need.as_ref().ok()?;
-            Some(need.gpus)
-        };
+        let gpus_of =
+            |(_, need): (&u64, &Result<Need, CapacityError>)| Some(need.as_ref().ok()?.gpus);
         let within = Between {
             least: self.known.range(..bits).rev().find_map(gpus_of).unwrap_or(1),
             most: self.known.range(bits..).find_map(gpus_of),
@@ -221,16 +217,15 @@ fn cost(quote: &PriceQuote, fleet: Fleet, service: &Service<'_>) -> FleetCost {
     let hourly = rate.times_hours(instances);
     let per_million = |per_second: f64| {
         let an_hour = Decimal::try_from(per_second * SECONDS_PER_HOUR).ok()?;
-        let amount = (hourly.amount() * MILLION).checked_div(an_hour)?;
-        Some(Money::new(amount, rate.currency()))
+        Some(Money::new((hourly.amount() * MILLION).checked_div(an_hour)?, rate.currency()))
     };
     let requests = service.mean_per_second.unwrap_or(service.load.per_second);
+    let tokens = service.tokens_per_request;
+    let per_million_tokens = tokens.and_then(|tokens| per_million(requests * tokens));
     FleetCost {
         hourly,
         monthly: rate.times_hours(instances * service.hours_per_month).rounded(),
         per_million_requests: per_million(requests),
-        per_million_tokens: service
-            .tokens_per_request
-            .and_then(|tokens| per_million(requests * tokens)),
+        per_million_tokens,
     }
 }

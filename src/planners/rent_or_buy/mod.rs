@@ -165,14 +165,10 @@ impl Own {
         ]
     }
 
-    /// GPU hours of the term in which GPUs are needed.
-    fn useful_gpu_hours(&self) -> Decimal {
-        let hours = self.hours_of_month * Decimal::from(self.months());
-        percent_of(hours, self.utilization_percent) * Decimal::from(self.gpus)
-    }
-
+    /// For each GPU hour of the term in which GPUs are needed.
     fn per_useful_hour(&self, total: Decimal) -> Option<Money> {
-        let hours = self.useful_gpu_hours();
+        let hours = self.hours_of_month * Decimal::from(self.months());
+        let hours = percent_of(hours, self.utilization_percent) * Decimal::from(self.gpus);
         (!hours.is_zero()).then(|| usd(total / hours))
     }
 
@@ -429,8 +425,7 @@ fn check(own: &Own) -> Result<(), NoResult> {
 /// the machine that was asked about has fewer.
 fn least_gpus(own: &Own, rentals: &[Rental]) -> u32 {
     let asked = rentals.iter().filter(|rental| rental.is_asked);
-    let of_asked = asked.map(|rental| rental.machine_gpus).min();
-    of_asked.unwrap_or(u32::MAX).min(own.gpus.into())
+    asked.map(|rental| rental.machine_gpus).min().unwrap_or(u32::MAX).min(own.gpus.into())
 }
 
 fn price(own: &Own, rental: Rental, least_gpus: u32) -> PricedRental {

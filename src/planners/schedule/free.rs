@@ -69,8 +69,7 @@ impl FreeGpus {
         let blocks = self.blocks.partition_point(|block| block.starts_at() <= second);
         let block = blocks.saturating_sub(1);
         let steps = &self.blocks[block].steps;
-        let before = steps.partition_point(|(at, _)| *at <= second);
-        (block, before.saturating_sub(1))
+        (block, steps.partition_point(|(at, _)| *at <= second).saturating_sub(1))
     }
 
     fn second(&self, (block, step): Place) -> i64 {
@@ -87,8 +86,7 @@ impl FreeGpus {
         rest.find_map(|(index, candidate)| {
             let from = if index == block { step } else { 0 };
             let mut steps = candidate.steps[from..].iter();
-            let offset = steps.position(|(_, free)| (*free >= gpus) == has_them)?;
-            Some((index, from + offset))
+            Some((index, from + steps.position(|(_, free)| (*free >= gpus) == has_them)?))
         })
     }
 
@@ -99,16 +97,14 @@ impl FreeGpus {
         std::iter::from_fn(move || {
             let begin = self.next(at?, gpus, true)?;
             at = self.next(begin, gpus, false);
-            let from = self.second(begin).max(second);
-            Some((from, at.map_or(i64::MAX, |end| self.second(end))))
+            Some((self.second(begin).max(second), at.map_or(i64::MAX, |end| self.second(end))))
         })
     }
 
     /// The first start from a second on with so many GPUs for so long at a stretch.
     pub fn earliest(&self, second: i64, seconds: i64, gpus: u32) -> Option<i64> {
         let mut spans = self.spans(second, gpus);
-        let long = spans.find(|(from, to)| to.saturating_sub(*from) >= seconds);
-        long.map(|(from, _)| from)
+        spans.find(|(from, to)| to.saturating_sub(*from) >= seconds).map(|(from, _)| from)
     }
 
     /// Spans in which so much work is done from a second on, first come: every one but the
@@ -147,8 +143,7 @@ impl FreeGpus {
             if block.starts_at() >= to {
                 break;
             }
-            let steps = block.steps.iter_mut();
-            for (_, free) in steps.filter(|(at, _)| (from..to).contains(at)) {
+            for (_, free) in block.steps.iter_mut().filter(|(at, _)| (from..to).contains(at)) {
                 *free = free.saturating_sub(gpus);
             }
             block.count();

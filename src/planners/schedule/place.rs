@@ -58,8 +58,7 @@ pub(super) fn rentings(request: &ScheduleRequest) -> Result<Vec<Vec<Renting>>, N
     let of_job = |job: &Job| {
         check_deadline(job)?;
         let key = (job.need, job.gpus);
-        let shortlist = shortlists.entry(key).or_insert_with(|| shortlist_of(request, key));
-        let rentings = shortlist.iter();
+        let rentings = shortlists.entry(key).or_insert_with(|| shortlist_of(request, key)).iter();
         let rentings =
             rentings.filter_map(|(rental, machines)| renting(request, job, *rental, *machines));
         let mut own: Vec<Renting> = rentings.collect();
@@ -114,8 +113,7 @@ fn shortlist_of(request: &ScheduleRequest, (need, gpus): (usize, u32)) -> Shortl
         let known = known.or_insert(offer);
         *known = (*known).min(offer);
     }
-    let best = best.into_values();
-    best.map(|(_, _, index, machines)| (index, machines)).collect()
+    best.into_values().map(|(_, _, index, machines)| (index, machines)).collect()
 }
 
 fn renting(request: &ScheduleRequest, job: &Job, rental: usize, machines: u32) -> Option<Renting> {

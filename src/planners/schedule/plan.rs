@@ -88,15 +88,13 @@ impl JobPlan {
 
     /// The highest probability of a job that interruptions make it miss its deadline, 0–1.
     pub fn most_likely_miss(&self) -> Option<f64> {
-        let known = self.placements.iter().filter_map(|placement| placement.miss);
-        known.reduce(f64::max)
+        self.placements.iter().filter_map(|placement| placement.miss).reduce(f64::max)
     }
 
     /// From the first release to the last end.
     pub fn makespan_seconds(&self, jobs: &[Job]) -> i64 {
         let first = jobs.iter().map(|job| job.release).min().unwrap_or(0);
-        let last = self.placements.iter().map(Placement::end).max();
-        last.unwrap_or(first) - first
+        self.placements.iter().map(Placement::end).max().unwrap_or(first) - first
     }
 
     /// Sum over the jobs of the time from release to start.
@@ -226,13 +224,13 @@ fn is_late(job: &Job, spans: &[Span]) -> bool {
 
 /// List scheduling: the earliest deadline first, jobs without one last, then in the order
 /// in which they come; each where it is cheapest in time, else where it ends first.
-pub(super) fn by_deadline(request: &ScheduleRequest, rentings: &[Vec<Renting>]) -> JobPlan {
+fn by_deadline(mut left: Left<'_>) -> JobPlan {
+    let request = left.request;
     let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| {
         let job = &request.jobs[*index];
         (job.deadline.unwrap_or(i64::MAX), job.release, *index)
     });
-    let mut left = Left::all(request, rentings);
     let mut placements = Vec::with_capacity(order.len());
     for index in order {
         let ways = left.ways(index);
@@ -252,24 +250,19 @@ pub(super) fn by_deadline(request: &ScheduleRequest, rentings: &[Vec<Renting>]) 
 ///
 /// # Errors
 /// When a job finds no machine on demand.
-pub(super) fn first_come(
-    request: &ScheduleRequest,
-    rentings: &[Vec<Renting>],
-) -> Result<JobPlan, NoResult> {
+fn first_come(mut left: Left<'_>) -> Result<JobPlan, NoResult> {
+    let request = left.request;
     let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| (request.jobs[*index].release, *index));
-    let mut left = Left::all(request, rentings);
     let mut placements = Vec::with_capacity(order.len());
     let mut from = i64::MIN;
     for index in order {
         let job = &request.jobs[index];
         let rentals = &request.needs[job.need].rentals;
         let region = job.data_region.as_ref().unwrap_or(&request.home_region);
-        let on_demand = rentings[index].iter();
-        let on_demand = on_demand.filter(|renting| renting.spot.is_none());
-        let chosen = on_demand.min_by_key(|renting| {
-            let is_there = rentals[renting.rental].region == *region;
-            (Reverse(is_there), renting.total(), renting.rental)
+        let on_demand = left.rentings[index].iter();
+        let chosen = on_demand.filter(|renting| renting.spot.is_none()).min_by_key(|renting| {
+            (Reverse(rentals[renting.rental].region == *region), renting.total(), renting.rental)
         });
         let start = |renting: &Renting| left.start(renting, from.max(job.release));
         let placed = chosen.and_then(|renting| Some(left.rented(index, renting, start(renting)?)));
@@ -287,18 +280,12 @@ const MOST_TRIALS: u32 = 100_000;
 /// The plan with the fewest late jobs, of these the cheapest, of these the one that ends
 /// first, and whether everything was tried. Jobs that are placed one after the other, each
 /// as early as it can, reach the best of all plans in one of their orders.
-pub(super) fn best(
-    request: &ScheduleRequest,
-    rentings: &[Vec<Renting>],
-    known: &JobPlan,
-) -> (JobPlan, bool) {
-    let left = Left::all(request, rentings);
+fn best(left: &Left<'_>, known: &JobPlan) -> (JobPlan, bool) {
     let cheapest = |job| left.ways(job).iter().map(Placement::total).min().unwrap_or_default();
-    let cheapest = (0..request.jobs.len()).map(cheapest).collect();
+    let cheapest = (0..left.request.jobs.len()).map(cheapest).collect();
     let mut search = Search { cheapest, best: known.clone(), trials: 0 };
-    search.go_on(&left, &mut Vec::new());
-    let is_whole = search.trials < MOST_TRIALS;
-    (search.best, is_whole)
+    search.go_on(left, &mut Vec::new());
+    (search.best, search.trials < MOST_TRIALS)
 }
 
 struct Search {
@@ -313,8 +300,7 @@ impl Search {
         let jobs = &left.request.jobs;
         let is_placed = |index: &usize| placed.iter().any(|placement| placement.job == *index);
         let open: Vec<usize> = (0..jobs.len()).filter(|index| !is_placed(index)).collect();
-        let so_far = JobPlan { placements: placed.clone() };
-        let (late, cost, makespan) = so_far.rank(jobs);
+        let (late, cost, makespan) = JobPlan { placements: placed.clone() }.rank(jobs);
         let least: Decimal = open.iter().map(|index| self.cheapest[*index]).sum();
         if (late, cost + least, makespan) >= self.best.rank(jobs) {
             return;
@@ -368,8 +354,9 @@ pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, NoResult> 
         jobs > MOST_JOBS => "{jobs} jobs; at most {MOST_JOBS} are placed at a time"; "divide the list";
     }
     let rentings = rentings(&request)?;
-    let planned = by_deadline(&request, &rentings);
-    let first_come = first_come(&request, &rentings)?;
-    let best = (jobs <= MOST_EXACT_JOBS).then(|| best(&request, &rentings, &planned));
+    let left = Left::all(&request, &rentings);
+    let planned = by_deadline(left.clone());
+    let first_come = first_come(left.clone())?;
+    let best = (jobs <= MOST_EXACT_JOBS).then(|| best(&left, &planned));
     Ok(JobSchedule { request, planned, first_come, best })
 }

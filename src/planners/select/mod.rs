@@ -176,8 +176,7 @@ pub struct Selection {
 impl Selection {
     /// The types that hold the model in a type of numbers, cheapest first.
     pub fn of(&self, dtype: Dtype) -> impl Iterator<Item = &SelectedType> {
-        let fits = self.fits.iter();
-        fits.filter(move |selected| selected.dtype() == Some(dtype))
+        self.fits.iter().filter(move |selected| selected.dtype() == Some(dtype))
     }
 
     /// Reasons with how many types they keep out, nearest first.
@@ -193,8 +192,7 @@ pub fn select(wanted: Wanted, offers: Vec<OfferedType>) -> Selection {
     let (mut fits, mut refused) = (Vec::new(), Vec::new());
     for offered in offers {
         match wanted.judge(&offered) {
-            Ok(evaluations) => fits
-                .extend(evaluations.into_iter().map(|each| wanted.selected(offered.clone(), each))),
+            Ok(selected) => fits.extend(selected),
             Err(reason) => refused.push(RefusedType { offered, reason }),
         }
     }
@@ -218,9 +216,6 @@ pub fn select(wanted: Wanted, offers: Vec<OfferedType>) -> Selection {
     Selection { wanted, fits, refused }
 }
 
-/// What speaks for a type: the way to pay for it, its rate, and how it holds a model.
-type Evaluation = (Paying, HourlyRate, Option<Layout>);
-
 impl Wanted {
     /// The model in the preferred type of numbers; absent for other work.
     pub fn model(&self) -> Option<&ServedModel> {
@@ -229,7 +224,7 @@ impl Wanted {
 
     /// What speaks for a type, once for each type of numbers in which it holds the model; or
     /// against it, in the one that comes nearest.
-    fn judge(&self, offered: &OfferedType) -> Result<Vec<Evaluation>, Refusal> {
+    fn judge(&self, offered: &OfferedType) -> Result<Vec<SelectedType>, Refusal> {
         if self.models.is_empty() {
             return Ok(vec![self.judge_in(offered, None)?]);
         }
@@ -247,7 +242,7 @@ impl Wanted {
         &self,
         offered: &OfferedType,
         served: Option<&ServedModel>,
-    ) -> Result<Evaluation, Refusal> {
+    ) -> Result<SelectedType, Refusal> {
         let mut layout = None;
         if offered.is_cpu() {
             // A model is computed on GPUs alone.
@@ -270,15 +265,14 @@ impl Wanted {
         }
         let (paying, rate) = self.pay(offered)?;
         self.ask_budget(paying, rate)?;
-        Ok((paying, rate, layout))
+        Ok(self.selected(offered.clone(), (paying, rate), layout))
     }
 
     /// Asks whether the vCPUs and the memory of the host do the whole work.
     fn ask_host(&self, shape: &InstanceShape, needed: f64) -> Result<(), Refusal> {
         // What a GPU would hold in its memory, the host holds.
         let gpus = f64::from(self.gpus.map_or(1, GpuShare::visible_devices));
-        let of_gpus = self.vram_mib.map(|each| each * gpus);
-        let held = [of_gpus, self.vram_total_mib, self.memory_mib];
+        let held = [self.vram_mib.map(|each| each * gpus), self.vram_total_mib, self.memory_mib];
         ask_memory(shape, held.into_iter().flatten().reduce(f64::max))?;
         ask_vcpu(shape, Some(self.vcpu.map_or(needed, |any| any.max(needed))))
     }
@@ -370,8 +364,7 @@ impl Wanted {
             return Err(Refusal::Currency);
         }
         let over = |amount: Decimal, limit: Option<Decimal>| {
-            let over = amount - limit.filter(|limit| amount > *limit)?;
-            Some(Money::new(over, Currency::Usd))
+            Some(Money::new(amount - limit.filter(|limit| amount > *limit)?, Currency::Usd))
         };
         let month = self.monthly(paying, rate).amount();
         match (over(rate.amount(), hourly), over(month, monthly)) {
@@ -390,7 +383,12 @@ impl Wanted {
         rate.times_hours(self.billed_hours(paying)).rounded()
     }
 
-    fn selected(&self, offered: OfferedType, (paying, rate, layout): Evaluation) -> SelectedType {
+    fn selected(
+        &self,
+        offered: OfferedType,
+        (paying, rate): (Paying, HourlyRate),
+        layout: Option<Layout>,
+    ) -> SelectedType {
         let monthly = self.monthly(paying, rate);
         let today = self.today.as_ref();
         let today = today.filter(|today| self.models.is_empty() && !today.is_committed);
@@ -405,14 +403,13 @@ impl Wanted {
             let needed = self.vcpu_without_gpu;
             needed.is_some_and(|needed| self.ask_host(offered.shape, needed).is_ok())
         });
+        let requests = requests.filter(|_| serves_rate == Some(true));
         SelectedType {
             saved_monthly: today.and_then(|today| today.checked_sub(monthly).ok()),
             layout,
             monthly,
             serves_rate,
-            per_thousand_requests: requests
-                .filter(|_| serves_rate == Some(true))
-                .and_then(thousand),
+            per_thousand_requests: requests.and_then(thousand),
             offered,
             paying,
             rate,
@@ -474,8 +471,7 @@ pub fn vcpus_for(
     cpu_seconds: Decimal,
     target_percent: f64,
 ) -> Option<f64> {
-    let busy = rate_per_second.checked_mul(cpu_seconds)?.to_f64()?;
-    Some(busy / (target_percent / 100.0))
+    Some(rate_per_second.checked_mul(cpu_seconds)?.to_f64()? / (target_percent / 100.0))
 }
 
 #[cfg(test)]

@@ -167,8 +167,7 @@ impl ServingTerms {
     /// Of an hour in which so many sequences are in flight, rounded to six decimals: it pays
     /// for the others as well.
     pub fn hourly_of_use(&self, rate: HourlyRate) -> Option<Money> {
-        let share = Decimal::try_from(self.utilization).ok()?;
-        let cost = rate.amount().checked_div(share)?;
+        let cost = rate.amount().checked_div(Decimal::try_from(self.utilization).ok()?)?;
         Some(Money::new(cost.round_dp(6), rate.currency()))
     }
 }
@@ -189,23 +188,19 @@ impl ServedModel {
     /// [`ServingRefusal`] where it does not.
     pub fn on(&self, shape: &InstanceShape) -> Result<Layout, ServingRefusal> {
         let card = Card::of(shape, self.dtype)?;
-        let layouts = Layouts { served: self, card: &card };
-        layouts.fastest()
+        Layouts { served: self, card: &card }.fastest()
     }
 
     /// With what less a type would hold it that does not, and how to ask for that.
     pub fn nearest_on(&self, shape: &InstanceShape) -> Option<String> {
-        let refused = self.on(shape).err()?;
-        if let ServingRefusal::Memory { holds: holds @ 1.., .. } = refused {
+        if let ServingRefusal::Memory { holds: holds @ 1.., .. } = self.on(shape).err()? {
             return Some(with_fewer(&shape.instance_type, self.dtype, holds));
         }
         // The largest first.
         let dtypes = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
         let mut smaller = dtypes.filter(|dtype| dtype.bytes() < self.dtype.bytes());
-        let dtype = smaller.find(|dtype| {
-            let served = Self { dtype: *dtype, ..self.clone() };
-            served.on(shape).is_ok()
-        })?;
+        let dtype =
+            smaller.find(|dtype| Self { dtype: *dtype, ..self.clone() }.on(shape).is_ok())?;
         Some(format!("{} holds it in {dtype}: pass `--dtype {dtype}`", shape.instance_type))
     }
 }
@@ -245,8 +240,7 @@ impl Layout {
     /// rounded to four decimals.
     pub fn per_million(&self, rate: HourlyRate, terms: &ServingTerms) -> Option<Money> {
         let an_hour = self.tokens_per_second * SECONDS_OF_HOUR * terms.utilization;
-        let millions = Decimal::try_from(an_hour / 1e6).ok()?;
-        let cost = rate.amount().checked_div(millions)?;
+        let cost = rate.amount().checked_div(Decimal::try_from(an_hour / 1e6).ok()?)?;
         Some(Money::new(cost.round_dp(4), rate.currency()))
     }
 }
@@ -277,8 +271,7 @@ impl Layouts<'_> {
     pub fn obstacle(&self, gpus: u16) -> Option<ServingRefusal> {
         let kv_heads = self.served.model.kv_heads;
         if gpus > 1 && !self.card.has_nvlink {
-            let model = self.card.model.clone();
-            return Some(ServingRefusal::NotLinked { gpus, model });
+            return Some(ServingRefusal::NotLinked { gpus, model: self.card.model.clone() });
         }
         let divides = kv_heads.is_multiple_of(u32::from(gpus));
         (!divides).then_some(ServingRefusal::Heads { gpus, kv_heads })

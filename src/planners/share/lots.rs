@@ -120,8 +120,7 @@ impl<'a> Waiting<'a> {
     fn together(&self, places: &[usize]) -> f64 {
         let hours = places.iter().map(|place| self.tenant(*place).hours.len()).max();
         let peak = |place: usize, hour: usize| {
-            let own = self.tenant(place).hours.get(hour).copied();
-            own.unwrap_or(self.needs[place].peak_percent)
+            self.tenant(place).hours.get(hour).copied().unwrap_or(self.needs[place].peak_percent)
         };
         let sums = (0..hours.unwrap_or(0))
             .map(|hour| places.iter().map(|place| peak(*place, hour)).sum::<f64>());
@@ -180,8 +179,7 @@ impl<'a> Waiting<'a> {
         let cards = match self.mode {
             CardMode::Mig => pack_mig_where(&self.needs, self.profiles, meets),
             CardMode::Mps | CardMode::TimeSlicing | CardMode::Whole => {
-                let card_mib = self.question.on.card_mib;
-                pack_processes_where(&self.needs, card_mib, self.most(), meets)
+                pack_processes_where(&self.needs, self.question.on.card_mib, self.most(), meets)
             }
         };
         cards.into_iter().map(|card| card.slices).collect()
@@ -317,8 +315,7 @@ pub struct Fragments {
 /// Slices of memory of a whole card: where the last of its profiles ends.
 pub(super) fn memory_slices(profiles: &[MigProfile]) -> u8 {
     let ends = profiles.iter().map(|profile| {
-        let last = profile.placement_starts.iter().max().copied();
-        last.unwrap_or(0) + profile.placement_size
+        profile.placement_starts.iter().max().copied().unwrap_or(0) + profile.placement_size
     });
     ends.max().unwrap_or(0)
 }

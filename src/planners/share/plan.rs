@@ -107,32 +107,25 @@ impl SharePlan {
             let cards = usize::from(on.cards.max(1));
             let lots = packing.lots.iter().map(|lot| lot.cards.len().div_ceil(cards));
             let instances = lots.sum::<usize>() + packing.spare;
-            let monthly = cost_of(&self.question, on.rate, instances);
-            SmallerFleet { on, instances, monthly }
+            SmallerFleet { on, instances, monthly: cost_of(&self.question, on.rate, instances) }
         });
         let is_less = |fleet: &SmallerFleet<'_>| {
             let monthly = fleet.monthly;
             monthly.currency() == paid.currency() && monthly.amount() < paid.amount()
         };
-        fleets.filter(is_less).min_by_key(|fleet| {
-            let on = fleet.on;
-            (fleet.monthly.amount(), &on.instance_type)
-        })
+        fleets.filter(is_less).min_by_key(|fleet| (fleet.monthly.amount(), &fleet.on.instance_type))
     }
 
     /// Instances that run today, else for one card each.
     pub fn instances_before(&self) -> usize {
-        let today = self.question.today.as_ref();
-        today.map_or(self.alone_instances, Today::count)
+        self.question.today.as_ref().map_or(self.alone_instances, Today::count)
     }
 
     /// The way that takes the fewest instances, of these the one with most isolation: cards
     /// that stay empty on an instance save nothing. Absent where none is open.
     pub fn chosen(&self) -> Option<(Method, &Packing)> {
-        let open = self.methods.iter().filter_map(|row| {
-            let packing = row.outcome.as_ref().ok()?;
-            Some((row.method, packing))
-        });
+        let open =
+            self.methods.iter().filter_map(|row| Some((row.method, row.outcome.as_ref().ok()?)));
         open.min_by_key(|(method, packing)| (packing.instances, *method))
     }
 }
@@ -149,10 +142,8 @@ pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, NoResult> {
     let outcomes = Method::ALL.iter().map(|method| MethodOutcome {
         method: *method,
         outcome: lots(*method, &question, &slices).map(|lots| {
-            let packed = lots
-                .into_iter()
-                .map(|(kind, members)| Waiting::new(&question, profiles, kind, members).pack());
-            packing(&question, packed.collect())
+            let pack = |(kind, members)| Waiting::new(&question, profiles, kind, members).pack();
+            packing(&question, lots.into_iter().map(pack).collect())
         }),
     });
     let methods = outcomes.collect();
@@ -275,8 +266,7 @@ fn with_whole_cards_together(question: &ShareQuestion, lots: Vec<Lot>) -> Vec<Lo
 
 /// What instances cost a month, each rounded to cents.
 fn monthly(question: &ShareQuestion, instances: usize) -> Option<Money> {
-    let rate = question.price.as_ref()?.rate;
-    Some(cost_of(question, rate, instances))
+    Some(cost_of(question, question.price.as_ref()?.rate, instances))
 }
 
 fn cost_of(question: &ShareQuestion, rate: HourlyRate, instances: usize) -> Money {

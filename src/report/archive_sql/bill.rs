@@ -107,10 +107,7 @@ impl BillLines {
 impl BillFormat {
     /// The title of what is written for it, and of its columns.
     fn title(self) -> &'static str {
-        match self {
-            Self::Cur2 | Self::LegacyCur => "cur",
-            Self::Focus => "focus",
-        }
+        if matches!(self, Self::Cur2 | Self::LegacyCur) { "cur" } else { "focus" }
     }
 
     /// A part of the statement that differs between formats.

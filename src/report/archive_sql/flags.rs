@@ -22,10 +22,8 @@ pub fn point_columns(
             return Err(format!("`--columns` names {key} twice"));
         }
     }
-    let column = |key: &str| {
-        let pair = pairs.iter().find(|(known, _)| *known == key);
-        pair.map(|(_, column)| column.clone())
-    };
+    let column =
+        |key: &str| pairs.iter().find(|(known, _)| *known == key).map(|(_, column)| column.clone());
     let named = |key: &str| match column(key).unwrap_or_else(|| key.to_owned()) {
         name if name.is_empty() => Err(format!("`--columns` has no column for {key}")),
         name => Ok(name),

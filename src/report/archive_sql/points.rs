@@ -66,8 +66,7 @@ impl Measure {
         let scaled = text.rfind(['*', '/']).and_then(|place| {
             let (name, end) = text.split_at(place);
             let number: f64 = end.get(1..)?.parse().ok()?;
-            let is_factor = end.starts_with('*');
-            Some((name, if is_factor { number } else { 1.0 / number }))
+            Some((name, if end.starts_with('*') { number } else { 1.0 / number }))
         });
         let (name, scale) = scaled.unwrap_or((text, 1.0));
         let (gauge, is_of_instance) = GAUGES.into_iter().find(|(known, _)| *known == gauge)?;

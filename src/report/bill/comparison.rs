@@ -120,8 +120,7 @@ pub(super) fn tables(bill: &Bill) -> Vec<Table> {
         groups.sort_by_key(|(_, used)| Reverse(used.idle));
         groups.into_iter().map(|(group, used)| {
             let exact = [used.useful, used.spare, used.idle, used.unmeasured];
-            let costs = shown(exact, cents(used.cost), *currency);
-            (group.as_deref(), used, costs)
+            (group.as_deref(), used, shown(exact, cents(used.cost), *currency))
         })
     });
     let tables = tables! {
@@ -215,22 +214,16 @@ fn in_cents(parts: &[Decimal], total: Decimal) -> Vec<Decimal> {
         |part: &Decimal| part.round_dp_with_strategy(2, RoundingStrategy::ToNegativeInfinity);
     let mut shown: Vec<Decimal> = parts.iter().map(down).collect();
     let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by_key(|place| {
-        Reverse(parts.get(*place).zip(shown.get(*place)).map(|(exact, down)| exact - down))
-    });
+    order.sort_by_key(|place| Reverse(parts[*place] - shown[*place]));
     let mut left = total - shown.iter().sum::<Decimal>();
     // Where the total is a cent below the parts, the one that lost least gives it.
-    if left < Decimal::ZERO
-        && let Some(amount) = order.last().and_then(|place| shown.get_mut(*place))
-    {
-        *amount += left;
+    if let Some(last) = order.last().filter(|_| left < Decimal::ZERO) {
+        shown[*last] += left;
         left = Decimal::ZERO;
     }
     for place in order {
-        if left >= cent
-            && let Some(amount) = shown.get_mut(place)
-        {
-            *amount += cent;
+        if left >= cent {
+            shown[place] += cent;
             left -= cent;
         }
     }

@@ -6,7 +6,7 @@ use crate::billing::{
     PodCost, RateRefusal, Tally, TypeCost, percent_of,
 };
 use crate::domain::{BillFile, BillFiles, Currency, Money, PurchaseOption, Window};
-use crate::report::doc::{Column, Table, columns, rows};
+use crate::report::doc::{Table, columns, rows};
 use crate::report::reserved::CURRENCIES;
 use rust_decimal::Decimal;
 
@@ -158,34 +158,28 @@ pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
     let key = bill.grouped_by.as_ref().map(ToString::to_string);
     let by = format!("GROUPS  by {}", key.unwrap_or_default());
     let optional: Vec<Table> = rows! {
-        table(bill, "groups", &by, ("group", "groups"), groups(), |part| &part.groups);
-        table(bill, "commitments", "COMMITMENTS  at effective cost", ("commitment", "commitments"), commitments(), |part| &part.commitments);
-        table(bill, "unused_reservations", "RESERVED CAPACITY  in which nothing ran", ("reservation", "reservations"), unused(), |part| &part.unused_reservations);
-        table(bill, "pods", "PODS  parts of the instances above, not costs beside them", ("pod", "pods"), pods(), |part| &part.pods);
-        table(bill, "rates", "PRICES PER HOUR  that the bill shows", ("price", "prices"), rates(), |part| &part.rates);
+        Table::of("groups", by, ("group", "groups"), groups(), each(bill, |part| &part.groups));
+        Table::of("commitments", "COMMITMENTS  at effective cost", ("commitment", "commitments"), commitments(), each(bill, |part| &part.commitments));
+        Table::of("unused_reservations", "RESERVED CAPACITY  in which nothing ran", ("reservation", "reservations"), unused(), each(bill, |part| &part.unused_reservations));
+        Table::of("pods", "PODS  parts of the instances above, not costs beside them", ("pod", "pods"), pods(), each(bill, |part| &part.pods));
+        Table::of("rates", "PRICES PER HOUR  that the bill shows", ("price", "prices"), rates(), each(bill, |part| &part.rates));
         Table::of("sources", "FILES", ("row", "rows"), sources(), &origin.read.files);
     };
     rows! {
-        table(bill, "instances", "GPU INSTANCES  with their data transfer", ("instance", "instances"), instances(), |part| &part.instances);
-        table(bill, "types", "TYPES", ("type", "types"), types(), |part| &part.types);
-        table(bill, "kinds", "KINDS OF LINES  of the whole bill", ("kind", "kinds"), kinds(), |part| &part.kinds);
+        Table::of("instances", "GPU INSTANCES  with their data transfer", ("instance", "instances"), instances(), each(bill, |part| &part.instances));
+        Table::of("types", "TYPES", ("type", "types"), types(), each(bill, |part| &part.types));
+        Table::of("kinds", "KINDS OF LINES  of the whole bill", ("kind", "kinds"), kinds(), each(bill, |part| &part.kinds));
         ..comparison::tables(bill);
         ..optional.into_iter().filter(|table| !table.rows.is_empty());
     }
 }
 
 /// The rows of a kind in each currency.
-fn table<'a, T: 'a>(
+fn each<'a, T: 'a>(
     bill: &'a Bill,
-    key: &'static str,
-    title: &str,
-    noun: (&'static str, &'static str),
-    columns: Vec<Column<Row<'a, T>>>,
     rows: fn(&'a CurrencyBill) -> &'a [T],
-) -> Table {
-    let parts = bill.currencies.iter();
-    let rows = parts.flat_map(|part| rows(part).iter().map(move |row| (row, part)));
-    Table::of(key, title, noun, columns, rows)
+) -> impl Iterator<Item = Row<'a, T>> {
+    bill.currencies.iter().flat_map(move |part| rows(part).iter().map(move |row| (row, part)))
 }
 
 fn amount(bill: &CurrencyBill, amount: Option<Decimal>) -> Option<Money> {

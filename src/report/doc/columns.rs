@@ -143,10 +143,7 @@ impl Head {
     }
 
     fn below(&self) -> Option<&[Self]> {
-        match &self.kind {
-            Kind::Rows(heads) | Kind::Record(heads) => Some(heads),
-            _ => None,
-        }
+        if let Kind::Rows(heads) | Kind::Record(heads) = &self.kind { Some(heads) } else { None }
     }
 }
 
@@ -227,15 +224,21 @@ const fn head(path: &'static str, title: &'static str, level: Level) -> Head {
     }
 }
 
-/// A whole number of any type.
-pub(in crate::report) trait Integer {
-    fn integer(self) -> Option<u64>;
+/// A number of any type as what a value holds; absent where it is none.
+pub(in crate::report) trait Figure<T> {
+    fn figure(self) -> Option<T>;
+}
+
+impl<T, N: Figure<T>> Figure<T> for Option<N> {
+    fn figure(self) -> Option<T> {
+        self?.figure()
+    }
 }
 
 macro_rules! integers {
     ($($number:ty)*) => {$(
-        impl Integer for $number {
-            fn integer(self) -> Option<u64> {
+        impl Figure<u64> for $number {
+            fn figure(self) -> Option<u64> {
                 u64::try_from(self).ok()
             }
         }
@@ -243,32 +246,15 @@ macro_rules! integers {
 }
 integers!(u8 u16 u32 u64 usize i32 i64);
 
-impl<T: Integer> Integer for Option<T> {
-    fn integer(self) -> Option<u64> {
-        self?.integer()
-    }
-}
-
-/// A measured or computed number of any type.
-pub(in crate::report) trait Figure {
-    fn figure(self) -> Option<f64>;
-}
-
-impl Figure for Decimal {
-    fn figure(self) -> Option<f64> {
-        self.to_f64()
-    }
-}
-
-impl Figure for f64 {
+impl Figure<f64> for f64 {
     fn figure(self) -> Option<f64> {
         Some(self)
     }
 }
 
-impl<T: Figure> Figure for Option<T> {
+impl Figure<f64> for Decimal {
     fn figure(self) -> Option<f64> {
-        self?.figure()
+        self.to_f64()
     }
 }
 
@@ -284,7 +270,7 @@ macro_rules! cells {
         pub(in crate::report) mod cells {
             use crate::domain::Money;
             use crate::report::doc::Value;
-            use crate::report::doc::columns::{Figure, Integer};
+            use crate::report::doc::columns::Figure;
             use jiff::Timestamp;
             use jiff::civil::Date;
             use rust_decimal::Decimal;
@@ -307,16 +293,16 @@ cells! {
     time: make_time(at: impl Into<Option<Timestamp>>) => Kind::Time, Self::of(at.into(), Self::Time);
     date: make_date(day: impl Into<Option<Date>>) => Kind::Date, Self::of(day.into(), Self::Date);
     flag: make_flag(flag: impl Into<Option<bool>>) => Kind::Flag, Self::of(flag.into(), Self::Flag);
-    count: make_count(number: impl Integer) => Kind::Count, Self::of(number.integer(), Self::Count);
-    number: make_decimal(number: impl Figure) => Kind::Number, Self::make_number(number, 1);
-    fraction: make_fraction(number: impl Figure) => Kind::NumberTo(1), Self::make_number(number, 1);
+    count: make_count(number: impl Figure<u64>) => Kind::Count, Self::of(number.figure(), Self::Count);
+    number: make_decimal(number: impl Figure<f64>) => Kind::Number, Self::make_number(number, 1);
+    fraction: make_fraction(number: impl Figure<f64>) => Kind::NumberTo(1), Self::make_number(number, 1);
     seconds: make_seconds(seconds: impl Into<Option<f64>>) => Kind::Measured, Self::of(seconds.into(), Self::Seconds);
     quantity: make_quantity(number: impl Into<Option<Decimal>>) => Kind::Quantity, Self::of(number.into(), Self::Quantity);
     cell: make_cell(value: Value) => Kind::Number, value;
     pairs: make_pairs(pairs: &BTreeMap<String, String>) => Kind::Map(Box::new(Kind::Text)), Self::make_map(pairs.iter().map(|(name, text)| (name.clone(), Self::text(text))));
     millionths: make_millionths(number: impl Into<Option<f64>>) => Kind::Number, Self::of(number.into(), Self::Millionths);
-    percent: make_percent(percent: impl Figure) => Kind::Percent, Self::of(percent.figure(), Self::Percent);
-    utilization: make_utilization(percent: impl Figure) => Kind::NumberTo(100), Self::make_percent(percent);
+    percent: make_percent(percent: impl Figure<f64>) => Kind::Percent, Self::of(percent.figure(), Self::Percent);
+    utilization: make_utilization(percent: impl Figure<f64>) => Kind::NumberTo(100), Self::make_percent(percent);
     share: make_share(share: impl Into<Option<Decimal>>) => Kind::Share, Self::of(share.into(), Self::Share);
     money: make_money(amount: impl Into<Option<Money>>) => Kind::Money, Self::of(amount.into(), Self::Money);
     whole: make_whole(amount: impl Into<Option<Money>>) => Kind::Money, Self::of(amount.into(), Self::Whole);
@@ -334,7 +320,7 @@ impl Value {
     }
 
     /// Of which screens show so many decimals.
-    pub(in crate::report) fn make_number(number: impl Figure, decimals: usize) -> Self {
+    pub(in crate::report) fn make_number(number: impl Figure<f64>, decimals: usize) -> Self {
         Self::of(number.figure(), |number| Self::Number(number, decimals))
     }
 

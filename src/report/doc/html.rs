@@ -1,29 +1,22 @@
 //! `--format html`: one file for readers away from a terminal. No network and no script.
 
 use super::plot::plots;
-use super::{Doc, Table, shown};
-use crate::report::shared::markup::{NAME, Page, SENTENCE, begin, cut, html};
+use super::{Doc, Step, Table, shown};
+use crate::report::shared::markup::{NAME, Page, SENTENCE, begin, cut};
 
 /// A document as a page that stands alone.
 pub fn doc_html(doc: &Doc) -> String {
     let mut page = begin(&doc.headline);
-    html!(
-        page,
-        "<header>\n<h1>gpucost ",
-        doc.name,
-        "</h1>\n<p class=\"scope\">",
-        cut(&doc.headline, SENTENCE),
-        "</p>\n"
-    );
-    for line in &doc.about {
-        html!(page, "<p class=\"scope\">", cut(line, SENTENCE), "</p>\n");
+    page.fill("<header>\n<h1>gpucost {}</h1>\n", &[&doc.name]);
+    for line in std::iter::once(&doc.headline).chain(&doc.about) {
+        page.fill("<p class=\"scope\">{}</p>\n", &[&cut(line, SENTENCE)]);
     }
-    html!(page, "</header>\n<main>\n");
+    page.markup("</header>\n<main>\n");
     body(doc, &mut page);
     if !doc.closing.is_empty() {
-        html!(page, "<p><b>", cut(&doc.closing, SENTENCE), "</b></p>\n");
+        page.fill("<p><b>{}</b></p>\n", &[&cut(&doc.closing, SENTENCE)]);
     }
-    html!(page, "</main>\n</body>\n</html>\n");
+    page.markup("</main>\n</body>\n</html>\n");
     page.finish()
 }
 
@@ -34,12 +27,11 @@ fn body(doc: &Doc, page: &mut Page) {
         given.map(|input| format!("{}: {} ({})", input.name, shown(&input.value), input.source));
     notes("Given", &given.collect::<Vec<_>>(), page);
     if !doc.steps.is_empty() {
-        let rows = doc.steps.iter().map(|step| {
-            let result = shown(&step.result);
-            vec![step.name.clone(), step.arithmetic.clone(), result]
-        });
+        let cells = |Step { name, arithmetic, result }: &Step| {
+            vec![name.clone(), arithmetic.clone(), shown(result)]
+        };
         let columns = [("step", false), ("arithmetic", false), ("result", true)];
-        list("arithmetic", "Arithmetic", &columns, rows, page);
+        list("arithmetic", "Arithmetic", &columns, doc.steps.iter().map(cells), page);
     }
     for table in doc.said() {
         for (number, part) in table.screens(true).iter().enumerate() {
@@ -57,7 +49,7 @@ fn body(doc: &Doc, page: &mut Page) {
 fn section(table: &Table, number: usize, page: &mut Page) {
     let title = title(&table.title);
     if table.columns.is_empty() {
-        html!(page, "<h2>", title, "</h2>\n");
+        page.fill("<h2>{}</h2>\n", &[&title]);
         return notes_of(table, page);
     }
     let heads = table.on_screen(true);
@@ -83,45 +75,36 @@ fn list(
     rows: impl Iterator<Item = Vec<String>>,
     page: &mut Page,
 ) {
-    html!(
-        page,
-        "<section id=\"",
-        key,
-        "\">\n<h2>",
-        title,
-        "</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
-        title,
-        "\">\n<table class=\"list\">\n<thead><tr>"
-    );
+    page.fill("<section id=\"{}\">\n<h2>{}</h2>\n", &[&key, &title]);
+    page.markup("<div class=\"scroll\" role=\"region\" tabindex=\"0\" ");
+    page.fill("aria-label=\"{}\">\n<table class=\"list\">\n<thead><tr>", &[&title]);
     for (title, is_figure) in columns {
-        page.markup(match is_figure {
-            true => "<th scope=\"col\" class=\"n\">",
-            false => "<th scope=\"col\">",
-        });
-        html!(page, title, "</th>");
+        let cell = match is_figure {
+            true => "<th scope=\"col\" class=\"n\">{}</th>",
+            false => "<th scope=\"col\">{}</th>",
+        };
+        page.fill(cell, &[title]);
     }
-    html!(page, "</tr></thead>\n<tbody>\n");
+    page.markup("</tr></thead>\n<tbody>\n");
     for row in rows {
-        html!(page, "<tr>");
+        page.markup("<tr>");
         for (place, (cell, (_, is_figure))) in row.iter().zip(columns).enumerate() {
-            let (open, close, most) = match is_figure {
-                _ if place == 0 => ("<th scope=\"row\">", "</th>", NAME),
-                true => ("<td class=\"n\">", "</td>", NAME),
-                false if cell.contains(' ') => ("<td class=\"words\">", "</td>", SENTENCE),
-                false => ("<td>", "</td>", SENTENCE),
+            let (markup, most) = match is_figure {
+                _ if place == 0 => ("<th scope=\"row\">{}</th>", NAME),
+                true => ("<td class=\"n\">{}</td>", NAME),
+                false if cell.contains(' ') => ("<td class=\"words\">{}</td>", SENTENCE),
+                false => ("<td>{}</td>", SENTENCE),
             };
-            page.markup(open);
-            page.text(cut(cell, most));
-            page.markup(close);
+            page.fill(markup, &[&cut(cell, most)]);
         }
-        html!(page, "</tr>\n");
+        page.markup("</tr>\n");
     }
-    html!(page, "</tbody>\n</table>\n</div>\n</section>\n");
+    page.markup("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
 fn notes_of(table: &Table, page: &mut Page) {
     for note in &table.notes {
-        html!(page, "<p class=\"note\">", cut(note, SENTENCE), "</p>\n");
+        page.fill("<p class=\"note\">{}</p>\n", &[&cut(note, SENTENCE)]);
     }
 }
 
@@ -150,11 +133,9 @@ fn notes(name: &'static str, lines: &[String], page: &mut Page) {
     if lines.is_empty() {
         return;
     }
-    html!(page, "<section>\n<h2>");
-    page.markup(name);
-    html!(page, "</h2>\n<ul>\n");
+    page.fill("<section>\n<h2>{}</h2>\n<ul>\n", &[&name]);
     for line in lines {
-        html!(page, "<li>", cut(line, SENTENCE), "</li>\n");
+        page.fill("<li>{}</li>\n", &[&cut(line, SENTENCE)]);
     }
-    html!(page, "</ul>\n</section>\n");
+    page.markup("</ul>\n</section>\n");
 }

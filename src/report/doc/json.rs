@@ -40,7 +40,7 @@ impl Serialize for Document<'_> {
         let is_said = |is_empty: bool| doc.is_answer() || !is_empty;
         for (head, rows) in parts(doc).iter().map(Table::field) {
             if is_said(rows.is_empty()) {
-                map.serialize_entry(&head.path, &Cell(&head, &rows))?;
+                map.serialize_entry(&head.path, &Cell(&head.kind, &rows))?;
             }
         }
         for (key, _, texts) in lists(doc) {
@@ -50,48 +50,9 @@ impl Serialize for Document<'_> {
         }
         if let Some(gaps) = &doc.gaps {
             let (head, rows) = gaps_table(gaps).field();
-            map.serialize_entry(&head.path, &Cell(&head, &rows))?;
+            map.serialize_entry(&head.path, &Cell(&head.kind, &rows))?;
         }
         map.end()
-    }
-}
-
-struct View<'a>(&'a Value);
-
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            // Only a column with heads holds what is nested: see `Cell`.
-            Value::Absent | Value::Record(_) | Value::Rows(_) => serializer.serialize_none(),
-            Value::Text(text) => serializer.serialize_str(text),
-            Value::Texts(texts) => serializer.collect_seq(texts),
-            Value::Time(at) => serializer.collect_str(at),
-            Value::Date(day) => serializer.collect_str(day),
-            Value::Flag(flag) => serializer.serialize_bool(*flag),
-            Value::Count(number) => serializer.serialize_u64(*number),
-            // As many decimals as screens show, and at least four.
-            Value::Number(value, decimals @ 5..) => {
-                let scale = 10_f64.powi(i32::try_from(*decimals).unwrap_or(i32::MAX));
-                ((value * scale).round() / scale).serialize(serializer)
-            }
-            Value::Number(value, _) | Value::Seconds(value) | Value::Percent(value) => {
-                json_figure(*value).serialize(serializer)
-            }
-            Value::Quantity(number) => json_rate(*number).serialize(serializer),
-            Value::Signed(value) => View(value.as_ref()).serialize(serializer),
-            Value::List(values) => serializer.collect_seq(values.iter().map(View)),
-            Value::Map(values) => {
-                serializer.collect_map(values.iter().map(|(name, value)| (name, View(value))))
-            }
-            Value::Millionths(value) => millionths(*value).serialize(serializer),
-            Value::Share(share) => rounded(*share).serialize(serializer),
-            Value::Money(amount) | Value::Whole(amount) => {
-                json_money(*amount).serialize(serializer)
-            }
-            Value::Price(price) | Value::Rate(price, _) => {
-                json_rate(price.amount()).serialize(serializer)
-            }
-        }
     }
 }
 
@@ -120,7 +81,7 @@ impl<'a> Fields<'a> {
         let mut written: Vec<&str> = Vec::new();
         for (path, head, value) in &self.0 {
             let Some((first, _)) = path.split_once('.') else {
-                map.serialize_entry(*path, &Cell(head, value))?;
+                map.serialize_entry(*path, &Cell(&head.kind, value))?;
                 continue;
             };
             if written.contains(&first) {
@@ -146,19 +107,48 @@ impl Serialize for Fields<'_> {
     }
 }
 
-/// A value below its head.
-struct Cell<'a>(&'a Head, &'a Value);
+/// A value of a column of some kind.
+struct Cell<'a>(&'a Kind, &'a Value);
 
 impl Serialize for Cell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (&self.0.kind, self.1) {
+        let plain = |value| Cell(&Kind::Inferred, value);
+        match (self.0, self.1) {
             (Kind::Record(heads), Value::Record(values)) => {
                 Fields::of(heads, values).serialize(serializer)
             }
             (Kind::Rows(heads), Value::Rows(rows)) => {
                 serializer.collect_seq(rows.iter().map(|row| Fields::of(heads, row)))
             }
-            (_, value) => View(value).serialize(serializer),
+            (_, Value::Absent | Value::Record(_) | Value::Rows(_)) => serializer.serialize_none(),
+            (_, Value::Text(text)) => serializer.serialize_str(text),
+            (_, Value::Texts(texts)) => serializer.collect_seq(texts),
+            (_, Value::Time(at)) => serializer.collect_str(at),
+            (_, Value::Date(day)) => serializer.collect_str(day),
+            (_, Value::Flag(flag)) => serializer.serialize_bool(*flag),
+            (_, Value::Count(number)) => serializer.serialize_u64(*number),
+            (_, Value::Signed(value)) => plain(value).serialize(serializer),
+            (_, Value::List(values)) => serializer.collect_seq(values.iter().map(plain)),
+            (_, Value::Map(values)) => {
+                serializer.collect_map(values.iter().map(|(name, value)| (name, plain(value))))
+            }
+            // As many decimals as screens show, and at least four.
+            (_, Value::Number(value, decimals @ 5..)) => {
+                let scale = 10_f64.powi(i32::try_from(*decimals).unwrap_or(i32::MAX));
+                ((value * scale).round() / scale).serialize(serializer)
+            }
+            (_, Value::Number(value, _) | Value::Seconds(value) | Value::Percent(value)) => {
+                json_figure(*value).serialize(serializer)
+            }
+            (_, Value::Millionths(value)) => millionths(*value).serialize(serializer),
+            (_, Value::Quantity(number)) => json_rate(*number).serialize(serializer),
+            (_, Value::Share(share)) => rounded(*share).serialize(serializer),
+            (_, Value::Money(amount) | Value::Whole(amount)) => {
+                json_money(*amount).serialize(serializer)
+            }
+            (_, Value::Price(price) | Value::Rate(price, _)) => {
+                json_rate(price.amount()).serialize(serializer)
+            }
         }
     }
 }

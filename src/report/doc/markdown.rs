@@ -3,8 +3,7 @@
 use super::{Doc, Head, Level, Table, Value, shown};
 use crate::report::shared::markdown::{command, text};
 use crate::report::shared::style::worth_words;
-use crate::report::shared::text::{counted, written};
-use std::fmt::Write;
+use crate::report::shared::text::counted;
 
 /// Rows of a sheet, and items of a list, before the rest is counted.
 const SHOWN: usize = 20;
@@ -18,72 +17,67 @@ const FULL: usize = 56_000;
 /// A document as GitHub-flavoured Markdown. Words from outside are shown and never read as
 /// markup, links or mentions.
 pub fn doc_markdown(doc: &Doc) -> String {
-    written(|out| draw(doc, out))
-}
-
-fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "### {}", text(&doc.headline))?;
+    let mut out = format!("### {}\n", text(&doc.headline));
     for line in &doc.about {
-        writeln!(out, "\n{}", text(line))?;
+        out += &format!("\n{}\n", text(line));
     }
     if !doc.given.is_empty() {
         let given = doc.given.iter().map(|input| {
             let source = text(&input.source);
             format!("{}: {} ({source})", input.name, text(&shown(&input.value)))
         });
-        writeln!(out, "\n{}", given.collect::<Vec<_>>().join(" · "))?;
+        out += &format!("\n{}\n", given.collect::<Vec<_>>().join(" · "));
     }
     for step in &doc.steps {
         let [name, arithmetic] = [&step.name, &step.arithmetic].map(|words| text(words));
-        let result = text(&shown(&step.result));
-        writeln!(out, "\n- {name}: {arithmetic} → {result}")?;
+        out += &format!("\n- {name}: {arithmetic} → {}\n", text(&shown(&step.result)));
     }
     for part in doc.said().flat_map(|table| table.screens(false)) {
-        rows(&part, out)?;
+        rows(&part, &mut out);
     }
     for (title, sentences) in doc.remarks() {
-        list(title, sentences.iter().map(|sentence| text(sentence)), out)?;
+        list(title, sentences.iter().map(|sentence| text(sentence)), &mut out);
     }
-    list("Next", doc.next.iter().map(|words| command(words)), out)?;
-    if doc.closing.is_empty() { Ok(()) } else { writeln!(out, "\n**{}**", text(&doc.closing)) }
+    list("Next", doc.next.iter().map(|words| command(words)), &mut out);
+    if !doc.closing.is_empty() {
+        out += &format!("\n**{}**\n", text(&doc.closing));
+    }
+    out
 }
 
-fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
+fn rows(table: &Table, out: &mut String) {
     if table.is_folded {
-        writeln!(out, "\n<details>\n<summary>{}</summary>", text(&table.title))?;
+        *out += &format!("\n<details>\n<summary>{}</summary>\n", text(&table.title));
     } else if !table.title.is_empty() {
-        writeln!(out, "\n**{}**", text(&table.title))?;
+        *out += &format!("\n**{}**\n", text(&table.title));
     }
     if !table.columns.is_empty() {
-        cells(table, out)?;
+        cells(table, out);
     }
-    items("\n", table.notes.iter().map(|note| text(note)), out)?;
+    items("\n", table.notes.iter().map(|note| text(note)), out);
     if table.is_folded {
-        writeln!(out, "\n</details>")?;
+        *out += "\n</details>\n";
     }
-    Ok(())
 }
 
-fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
-    writeln!(out)?;
+fn cells(table: &Table, out: &mut String) {
     let mut drawn = 0;
     if table.rows.is_empty() {
-        writeln!(out, "none")?;
+        *out += "\nnone\n";
     } else {
         let columns = table.on_screen(false);
-        let titles = columns.iter().map(|(_, head)| text(&head.title));
-        writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
-        let rule = |(place, _): &(usize, &Head)| {
-            if table.is_figures(*place) { "--:" } else { "---" }
-        };
-        writeln!(out, "| {} |", columns.iter().map(rule).collect::<Vec<_>>().join(" | "))?;
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        *out += "\n";
+        *out += &line(columns.iter().map(|(_, head)| text(&head.title)).collect());
+        let rule = |place: usize| if table.is_figures(place) { "--:" } else { "---" };
+        *out += &line(columns.iter().map(|(place, _)| rule(*place).to_owned()).collect());
         for row in table.rows.iter().take(table.most.unwrap_or(SHOWN)) {
             let cells = columns.iter().map(|(place, head)| cell(head, row.get(*place)));
-            let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+            let line = line(cells.collect());
             if out.len() + line.len() > FULL {
                 break;
             }
-            out.push_str(&line);
+            *out += &line;
             drawn += 1;
         }
     }
@@ -92,9 +86,8 @@ fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
         let (singular, many) = table.noun;
         let rest = counted(rest, &format!("more {singular}"), &format!("more {many}"));
         let worth = worth_words(table.worth_behind(drawn));
-        writeln!(out, "\n… and {rest}{worth}: see `--format json`")?;
+        *out += &format!("\n… and {rest}{worth}: see `--format json`\n");
     }
-    Ok(())
 }
 
 fn cell(head: &Head, value: Option<&Value>) -> String {
@@ -106,26 +99,25 @@ fn cell(head: &Head, value: Option<&Value>) -> String {
     text(&words.chars().take(most).collect::<String>())
 }
 
-fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) -> std::fmt::Result {
+fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) {
     let mut items = items.peekable();
-    if items.peek().is_none() {
-        return Ok(());
+    if items.peek().is_some() {
+        *out += &format!("\n**{title}**\n\n");
+        self::items("- ", items, out);
     }
-    writeln!(out, "\n**{title}**\n")?;
-    self::items("- ", items, out)
 }
 
 /// Lines behind a mark, as many as are usual and as there is room for.
-fn items(mark: &str, lines: impl Iterator<Item = String>, out: &mut String) -> std::fmt::Result {
+fn items(mark: &str, lines: impl Iterator<Item = String>, out: &mut String) {
     let mut lines = lines.enumerate();
     while let Some((drawn, line)) = lines.next() {
         if drawn == SHOWN || out.len() + line.len() > FULL {
             let rest = counted(1 + lines.count(), "more line", "more lines");
-            return writeln!(out, "\n… and {rest}: see `--format json`");
+            *out += &format!("\n… and {rest}: see `--format json`\n");
+            return;
         }
-        writeln!(out, "{mark}{line}")?;
+        *out += &format!("{mark}{line}\n");
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -95,8 +95,7 @@ fn rows(table: &Table) -> Json {
 /// The schema of an object with these keys.
 fn object(heads: &[Head]) -> Json {
     let mut schema = json!({ "type": "object", "properties": {}, "required": [] });
-    let heads = heads.iter().filter(|head| head.is_json());
-    for head in heads {
+    for head in heads.iter().filter(|head| head.is_json()) {
         let (place, key) = place(&mut schema, head.key());
         add(place, key, value(head), true);
     }

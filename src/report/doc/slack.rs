@@ -43,8 +43,7 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
         used <= MOST_IN_MESSAGE
     };
     // The last two blocks say what is left out and what to type next.
-    let room = MOST_BLOCKS - 2;
-    let most = texts.iter().take(room).take_while(fits).count();
+    let most = texts.iter().take(MOST_BLOCKS - 2).take_while(fits).count();
     let mut blocks: Vec<Json> = texts[..most].iter().map(|(block, words)| block(words)).collect();
     let hidden = texts.len() - most;
     if hidden > 0 {
@@ -88,10 +87,7 @@ fn rows(sheet: &Table) -> String {
 /// A cell; words from outside are code, so that no emphasis or emoji is made of them.
 fn cell(figure: &Value) -> String {
     let words = fit(&shown(figure), CELL_WIDTH);
-    match figure {
-        Value::Text(_) => command(&words),
-        _ => escape(&words),
-    }
+    if let Value::Text(_) = figure { command(&words) } else { escape(&words) }
 }
 
 /// Blocks of one message.

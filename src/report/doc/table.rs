@@ -3,9 +3,8 @@
 use super::{Doc, Head, Level, Plot, Printed, Table, Value, shown};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, columns_left_out};
-use crate::report::shared::text::{fit, hanging, safe, wrap, written};
-use std::fmt::Write;
+use crate::report::shared::style::{Screen, TableStyle};
+use crate::report::shared::text::{fit, safe, wrap};
 
 /// Rows of a sheet that are shown unless it is wide.
 const SHOWN: usize = 20;
@@ -23,62 +22,59 @@ const LONGEST_SENTENCE: usize = 1_600;
 /// A document as text. Lines of files and commands are never cut, so that they can be
 /// copied.
 pub fn doc_table(doc: &Doc, style: TableStyle) -> String {
-    written(|out| write_doc(doc, style, out))
-}
-
-fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    for line in wrap(&fit(&doc.headline, LONGEST_SENTENCE), style.width) {
-        writeln!(out, "{}", style.heading(&line))?;
-    }
+    let mut screen = Screen { style, text: String::new() };
+    screen.headings(&fit(&doc.headline, LONGEST_SENTENCE));
     for line in &doc.about {
-        hanging("", 0, &fit(line, LONGEST_SENTENCE), style.width, out)?;
+        screen.hanging("", 0, &fit(line, LONGEST_SENTENCE));
     }
-    writeln!(out)?;
+    screen.line("");
     let given = doc.given.iter().map(|input| {
-        let source = fit(&input.source, LONGEST_CELL);
-        [input.name.to_owned(), shown(&input.value), source]
+        [input.name.to_owned(), shown(&input.value), fit(&input.source, LONGEST_CELL)]
     });
-    three(["GIVEN", "VALUE", "SOURCE"], 1, given, style, out);
+    three(["GIVEN", "VALUE", "SOURCE"], 1, given, &mut screen);
     let steps = doc.steps.iter().map(|step| {
         let (name, arithmetic) = (safe(&step.name), safe(&step.arithmetic));
         [name, arithmetic, shown(&step.result)]
     });
-    three(["STEP", "ARITHMETIC", "RESULT"], 2, steps, style, out);
+    three(["STEP", "ARITHMETIC", "RESULT"], 2, steps, &mut screen);
     for table in doc.said() {
         let parts = table.screens(style.wide);
         // Beside the heading of a table of tables.
         let most = style.shown(parts.len() - 1, MOST_PARTS) + 1;
         for part in &parts[..most] {
-            rows(part, style, out)?;
+            rows(part, &mut screen);
         }
-        let (singular, many) = table.noun;
         if most < parts.len() {
-            style.skipped(parts.len() - most, singular, many, None, out)?;
+            screen.skipped(parts.len() - most, table.noun, None);
             // They stand below the last part, which is not shown.
-            notes(table, &[], style, out)?;
+            notes(table, &[], &mut screen);
         }
     }
-    if style.lists_members() {
-        sketches(&doc.plots, style, out)?;
+    for plot in doc.plots.iter().filter(|_| style.lists_members()) {
+        sketch(plot, &mut screen);
     }
     // Gaps have a section with their hints.
-    for (title, sentences) in doc.remarks().into_iter().take(2) {
-        list(&title.to_uppercase(), &sentences, style, out)?;
+    for (title, sentences) in doc.remarks().into_iter().take(2).filter(|(_, all)| !all.is_empty()) {
+        screen.heading(&title.to_uppercase());
+        for sentence in sentences {
+            screen.hanging("  ", 4, &fit(&sentence, LONGEST_SENTENCE));
+        }
+        screen.line("");
     }
-    gap_section(doc.gaps.as_deref().unwrap_or_default(), style, out)?;
-    for file in &doc.files {
-        printed(file, style, out)?;
+    gap_section(doc.gaps.as_deref().unwrap_or_default(), &mut screen);
+    for Printed { name, purpose, text } in &doc.files {
+        screen.heading(&safe(name));
+        screen.hanging("  ", 2, purpose);
+        screen.line("");
+        text.lines().for_each(|line| screen.line(&safe(line)));
+        screen.line("");
     }
     if !doc.next.is_empty() {
-        writeln!(out, "{}", style.heading("NEXT"))?;
-        for command in &doc.next {
-            writeln!(out, "  {}", safe(command))?;
-        }
+        screen.heading("NEXT");
+        doc.next.iter().for_each(|command| screen.line(&format!("  {}", safe(command))));
     }
-    for line in wrap(&doc.closing, style.width) {
-        writeln!(out, "{}", style.heading(&line))?;
-    }
-    Ok(())
+    screen.headings(&doc.closing);
+    screen.text
 }
 
 /// Three columns, of which one has figures; nothing without rows.
@@ -86,16 +82,14 @@ fn three(
     header: [&str; 3],
     figures: usize,
     rows: impl Iterator<Item = [String; 3]>,
-    style: TableStyle,
-    out: &mut String,
+    screen: &mut Screen,
 ) {
-    let mut rows = rows.peekable();
-    if rows.peek().is_none() {
-        return;
+    let rows: Vec<Vec<String>> = rows.map(Vec::from).collect();
+    if !rows.is_empty() {
+        let header = header.map(str::to_owned).into();
+        let table = PlainTable { header, rows, numbers: vec![figures], ..PlainTable::default() };
+        screen.line(&(table.wrapped(screen.style).join("\n") + "\n"));
     }
-    let mut table = PlainTable::new(&header, [figures]);
-    rows.for_each(|cells| table.row(cells.into()));
-    out.push_str(&table.wrapped(style));
 }
 
 /// Characters that are no line of their own below a row.
@@ -107,32 +101,26 @@ const WIDE: usize = 84;
 /// Heads of columns with their places.
 type Columns<'a> = Vec<(usize, &'a Head)>;
 
-fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    if !table.title.is_empty() {
-        let title = fit(&table.title, LONGEST_CELL);
-        if title.contains("  ") {
-            style.title(&title, out)?;
-        } else {
-            for line in wrap(&title, style.width) {
-                writeln!(out, "{}", style.heading(&line))?;
-            }
-        }
+fn rows(table: &Table, screen: &mut Screen) {
+    let style = screen.style;
+    let title = fit(&table.title, LONGEST_CELL);
+    if title.contains("  ") {
+        screen.title(&title)
+    } else {
+        screen.headings(&title)
     }
     if table.columns.is_empty() || table.rows.is_empty() {
         if !table.columns.is_empty() && table.notes.is_empty() {
-            writeln!(out, "  none")?;
+            screen.line("  none");
         }
-        return notes(table, &[], style, out);
+        return notes(table, &[], screen);
     }
     let heads = table.on_screen(style.wide).into_iter();
     let (below, heads): (Columns<'_>, Columns<'_>) =
         heads.partition(|(_, head)| matches!(head.level, Level::Below | Level::Titled));
-    let titles = heads.iter().map(|(_, head)| safe(&head.title.to_uppercase()));
-    let titles: Vec<String> = titles.collect();
-    let header: Vec<&str> = titles.iter().map(String::as_str).collect();
-    let figures = heads.iter().map(|(place, _)| table.is_figures(*place));
-    let figures = (0..).zip(figures).filter(|(_, is_figures)| *is_figures);
-    let mut drawn = PlainTable::new(&header, figures.map(|(index, _)| index));
+    let header = heads.iter().map(|(_, head)| safe(&head.title.to_uppercase())).collect();
+    let is_figures = |index: &usize| table.is_figures(heads[*index].0);
+    let numbers: Vec<usize> = (0..heads.len()).filter(is_figures).collect();
     let orders = heads.iter().map(|(_, head)| match head.level {
         Level::Narrow(order) | Level::Spare(order) => order,
         _ => 0,
@@ -145,68 +133,51 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
         0..=MANY => LONGEST_CELL,
         _ => LONGEST_OF_MANY,
     };
-    for row in &table.rows[..most] {
-        let cells = heads.iter().map(|(place, _)| row.get(*place));
-        drawn.row(cells.map(|cell| fit(&cell.map_or(String::new(), shown), longest)).collect());
-    }
+    let rows = table.rows[..most].iter().map(|row| {
+        let cells = heads.iter().map(|(place, _)| row.get(*place).map_or(String::new(), shown));
+        cells.map(|cell| fit(&cell, longest)).collect()
+    });
     // Where a screen has words of its own, the name of a row gives way.
     let is_own = |(_, head): &(usize, &Head)| matches!(head.level, Level::Spare(_));
-    let name = (heads.iter()).position(|(place, _)| !table.is_figures(*place));
-    drawn = match name.filter(|_| heads.iter().any(is_own)) {
-        Some(name) => drawn.giving(name, &spare),
-        None if spare.is_empty() && below.is_empty() => drawn,
-        None => drawn.whole(&spare),
-    };
-    let (singular, many) = table.noun;
-    let worth = table.worth_behind(most);
-    if !below.is_empty() {
-        listed(&drawn, &table.rows, &below, style, out)?;
-        style.skipped(table.rows.len() - most, singular, many, worth, out)?;
-        return notes(table, &[], style, out);
-    }
+    let name = (0..heads.len()).find(|index| !is_figures(index));
+    let gives = name.filter(|_| heads.iter().any(is_own));
+    let drawn = PlainTable { header, rows: rows.collect(), numbers, gives, spare };
     let mut dropped = Vec::new();
-    let text = if spare.is_empty() {
-        drawn.wrapped(style)
+    if below.is_empty() {
+        let lines = match drawn.spare.is_empty() {
+            true => drawn.wrapped(style),
+            false => drawn.lines_in(style),
+        };
+        dropped = drawn.skipped(style);
+        screen.line(lines.join("\n").trim_end_matches('\n'));
     } else {
-        dropped = drawn.skipped(style, 0);
-        drawn.text(style)
-    };
-    out.push_str(text.trim_end_matches('\n'));
-    out.push('\n');
-    style.skipped(table.rows.len() - most, singular, many, worth, out)?;
-    notes(table, &dropped, style, out)
+        listed(&drawn, &table.rows, &below, screen);
+    }
+    screen.skipped(table.rows.len() - most, table.noun, table.worth_behind(most));
+    notes(table, &dropped, screen);
 }
 
 /// Rows without a header, each with its sentences below it: a line each, unless every row is
 /// shown with all it says.
-fn listed(
-    drawn: &PlainTable,
-    rows: &[Vec<Value>],
-    below: &[(usize, &Head)],
-    style: TableStyle,
-    out: &mut String,
-) -> std::fmt::Result {
-    let lines = drawn.rows_in(style, 2);
-    for (lines, row) in lines.iter().zip(rows) {
-        for line in lines {
-            writeln!(out, "  {line}")?;
-        }
-        let sentences = below.iter().filter_map(|(place, head)| {
-            Some((shown(row.get(*place).filter(|value| **value != Value::Absent)?), head))
-        });
-        for (sentence, head) in sentences {
+fn listed(drawn: &PlainTable, rows: &[Vec<Value>], below: &[(usize, &Head)], screen: &mut Screen) {
+    let style = screen.style;
+    for (lines, row) in drawn.rows_in(style, 2).iter().zip(rows) {
+        lines.iter().for_each(|line| screen.line(&format!("  {line}")));
+        for (place, head) in below {
+            let Some(value) = row.get(*place).filter(|value| **value != Value::Absent) else {
+                continue;
+            };
             let sentence = match head.level {
-                Level::Titled => format!("{}: {sentence}", head.title),
-                _ => sentence,
+                Level::Titled => format!("{}: {}", head.title, shown(value)),
+                _ => shown(value),
             };
             let sentence = match style.lists_members() {
                 true => fit(&sentence, LONGEST_SENTENCE),
                 false => beginning(&sentence, style.width.saturating_sub(6)).to_owned(),
             };
-            hanging("      ", 6, &sentence, style.width, out)?;
+            screen.hanging("      ", 6, &sentence);
         }
     }
-    Ok(())
 }
 
 /// As many parts of a sentence as a line has room for, or two of a wide terminal, without a few words
@@ -223,56 +194,26 @@ fn beginning(sentence: &str, width: usize) -> &str {
     parts.filter(fits).last().unwrap_or(first)
 }
 
-/// Plots as bars of characters.
-fn sketches(plots: &[Plot], style: TableStyle, out: &mut String) -> std::fmt::Result {
-    for plot in plots {
-        writeln!(out, "{}", style.heading(&plot.title.to_uppercase()))?;
-        for (name, line) in plot.lines(style.ascii) {
-            writeln!(out, "  {name}  {line}")?;
-        }
-        for note in &plot.notes {
-            hanging("  ", 2, note, style.width, out)?;
-        }
-        writeln!(out)?;
+/// A plot as bars of characters.
+fn sketch(plot: &Plot, screen: &mut Screen) {
+    screen.heading(&plot.title.to_uppercase());
+    for (name, line) in plot.lines(screen.style.ascii) {
+        screen.line(&format!("  {name}  {line}"));
     }
-    Ok(())
+    plot.notes.iter().for_each(|note| screen.hanging("  ", 2, note));
+    screen.line("");
 }
 
 /// What stands below the rows, and which columns the width has no room for.
-fn notes(
-    table: &Table,
-    dropped: &[String],
-    style: TableStyle,
-    out: &mut String,
-) -> std::fmt::Result {
-    for note in table.notes.iter().chain(&columns_left_out(dropped, style)) {
-        hanging("  ", 2, &fit(note, LONGEST_SENTENCE), style.width, out)?;
+fn notes(table: &Table, dropped: &[String], screen: &mut Screen) {
+    for note in &table.notes {
+        screen.hanging("  ", 2, &fit(note, LONGEST_SENTENCE));
     }
-    writeln!(out)
-}
-
-fn list(title: &str, items: &[String], style: TableStyle, out: &mut String) -> std::fmt::Result {
-    if items.is_empty() {
-        return Ok(());
+    if !dropped.is_empty() {
+        let (width, names) = (screen.style.width, dropped.join(", "));
+        let how = "`--format wide` shows every column";
+        let hidden = format!("hidden at {width} columns: {names}; {how}");
+        screen.hanging("  ", 2, &fit(&hidden, LONGEST_SENTENCE));
     }
-    writeln!(out, "{}", style.heading(title))?;
-    for item in items {
-        let item = fit(item, LONGEST_SENTENCE);
-        for (index, line) in (0..).zip(wrap(&item, style.width.saturating_sub(4))) {
-            writeln!(out, "  {}{line}", if index == 0 { "" } else { "  " })?;
-        }
-    }
-    writeln!(out)
-}
-
-fn printed(file: &Printed, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "{}", style.heading(&safe(&file.name)))?;
-    for line in wrap(&file.purpose, style.width.saturating_sub(2)) {
-        writeln!(out, "  {line}")?;
-    }
-    writeln!(out)?;
-    for line in file.text.lines() {
-        writeln!(out, "{}", safe(line))?;
-    }
-    writeln!(out)
+    screen.line("");
 }

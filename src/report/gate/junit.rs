@@ -11,16 +11,12 @@ use crate::report::doc::rows;
 use crate::report::shared::text::{joined, safe};
 use std::collections::BTreeMap;
 
-/// How a case that did not pass ends.
-enum Ending {
-    /// What is wrong, and the details.
-    Failed(String, String),
-    /// Why it is accepted.
-    Skipped(String),
-    /// What is missing, and what to do about it.
-    Unknown(String, String),
-}
-use Ending::{Failed, Skipped, Unknown};
+/// How a case that did not pass ends: its element, what is the case, and the details.
+type Ending = (&'static str, String, String);
+
+const FAILED: &str = "failure";
+const SKIPPED: &str = "skipped";
+const UNKNOWN: &str = "error";
 
 /// The rule, the name and how it ends; absent where it passed.
 type Case<'a> = (&'a str, String, Option<Ending>);
@@ -41,7 +37,7 @@ pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
             "  <testsuite name=\"{}\" {} skipped=\"{}\" timestamp=\"{time}\" time=\"0\">\n",
             attribute(suite),
             counts(cases.iter()),
-            cases.iter().filter(|(_, _, ending)| matches!(ending, Some(Skipped(_)))).count(),
+            number(cases.iter(), SKIPPED),
         ));
         xml.extend(cases.iter().map(element));
         xml.push_str("  </testsuite>\n");
@@ -60,27 +56,28 @@ fn suite_of(rule: &str) -> &str {
     }
 }
 
-fn counts<'a>(cases: impl Iterator<Item = &'a Case<'a>>) -> String {
-    let (mut tests, mut failures, mut errors) = (0, 0, 0);
-    for (_, _, ending) in cases {
-        tests += 1;
-        failures += u64::from(matches!(ending, Some(Failed(..))));
-        errors += u64::from(matches!(ending, Some(Unknown(..))));
-    }
-    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
+/// How many cases end so.
+fn number<'a>(cases: impl Iterator<Item = &'a Case<'a>>, element: &str) -> usize {
+    cases.filter(|case| case.2.as_ref().is_some_and(|ending| ending.0 == element)).count()
+}
+
+fn counts<'a>(cases: impl Iterator<Item = &'a Case<'a>> + Clone) -> String {
+    let (failures, errors) = (number(cases.clone(), FAILED), number(cases.clone(), UNKNOWN));
+    format!("tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"", cases.count())
 }
 
 fn cases<'a>(report: &'a GateReport, brief: &GateBrief) -> Vec<Case<'a>> {
     let case = |violation: &'a Violation, ending: Ending| {
         (violation.rule.as_str(), format!("{}: {}", violation.scope, violation.limit), Some(ending))
     };
+    let skip = |why| (SKIPPED, why, String::new());
     let is_nothing = report.outcome == GateOutcome::Nothing;
     let passed = report.checks.iter().filter(|check| check.outcome == CheckOutcome::Passed);
     let passed = passed.map(|check| {
-        let ending = is_nothing.then(|| Skipped(verdict_words(report, brief)));
+        let ending = is_nothing.then(|| skip(verdict_words(report, brief)));
         (check.rule.as_str(), format!("{}: {}", check.scope, check.limit), ending)
     });
-    let skipped = |rule, name: &str, why| (rule, name.to_owned(), Some(Skipped(why)));
+    let skipped = |rule, name: &str, why| (rule, name.to_owned(), Some(skip(why)));
     let known = |notice: &Violation| {
         let known = notice.is_known().then(|| previously(notice));
         known.map_or(String::new(), |before| format!("known in the baseline{before}: "))
@@ -91,10 +88,10 @@ fn cases<'a>(report: &'a GateReport, brief: &GateBrief) -> Vec<Case<'a>> {
     rows! {
         ..passed;
         for rule in &brief.unjudged => skipped(*rule, "everything", UNJUDGED.to_owned());
-        for violation in &report.violations => case(violation, Failed(violation.title.clone(), details(violation)));
-        for suppressed in &report.suppressed => case(&suppressed.violation, Skipped(accepted_words(&suppressed.by)));
-        for notice in &report.notices => case(notice, Skipped(format!("{}{}", known(notice), notice.title)));
-        for (missing, rule) in missing => (rule.as_str(), format!("{}: {}", missing.place, missing.what), Some(Unknown(missing_words(missing), missing.hint.clone())));
+        for violation in &report.violations => case(violation, (FAILED, violation.title.clone(), details(violation)));
+        for suppressed in &report.suppressed => case(&suppressed.violation, skip(accepted_words(&suppressed.by)));
+        for notice in &report.notices => case(notice, skip(format!("{}{}", known(notice), notice.title)));
+        for (missing, rule) in missing => (rule.as_str(), format!("{}: {}", missing.place, missing.what), Some((UNKNOWN, missing_words(missing), safe(&missing.hint))));
         for unread in brief.unread(report) => skipped("plan", "parts not read", unread.to_owned());
         if !settings.is_empty() => skipped("settings", "changed settings", settings);
     }
@@ -116,21 +113,17 @@ fn details(violation: &Violation) -> String {
 
 fn element((rule, name, ending): &Case<'_>) -> String {
     let (rule, name) = (attribute(rule), attribute(name));
-    let ending = match ending {
-        None => {
-            return format!("    <testcase classname=\"{rule}\" name=\"{name}\" time=\"0\"/>\n");
-        }
-        Some(Failed(message, details)) => {
-            let (message, details) = (attribute(message), content(details));
-            format!("<failure type=\"{rule}\" message=\"{message}\">{details}</failure>")
-        }
-        Some(Skipped(why)) => format!("<skipped message=\"{}\"/>", attribute(why)),
-        Some(Unknown(what, hint)) => {
-            let (what, hint) = (attribute(what), content(&safe(hint)));
-            format!("<error type=\"missing-data\" message=\"{what}\">{hint}</error>")
+    let case = format!("    <testcase classname=\"{rule}\" name=\"{name}\" time=\"0\"");
+    let Some((element, message, details)) = ending else { return case + "/>\n" };
+    let (message, details) = (attribute(message), content(details));
+    let ending = match *element {
+        SKIPPED => format!("<skipped message=\"{message}\"/>"),
+        element => {
+            let kind = if element == FAILED { rule.as_str() } else { "missing-data" };
+            format!("<{element} type=\"{kind}\" message=\"{message}\">{details}</{element}>")
         }
     };
-    format!("    <testcase classname=\"{rule}\" name=\"{name}\" time=\"0\">{ending}</testcase>\n")
+    format!("{case}>{ending}</testcase>\n")
 }
 
 /// A value of an attribute, without the quotes.

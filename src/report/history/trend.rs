@@ -3,7 +3,7 @@
 use crate::domain::{Money, Target};
 use crate::report::doc::{Bar, MOST_BARS};
 use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Step, Table, Value, columns, rows};
-use crate::report::shared::kpis::per;
+use crate::report::planners::kpi::per;
 use crate::report::shared::markup::NAME;
 use crate::report::shared::text::{counted, fit, joined, money, percent, unit_price};
 use crate::trend::{
@@ -106,7 +106,9 @@ columns! {
 /// What a history says; `flags` are those that lead to it, each with a blank before it.
 pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
     let work = Table::of("units", "UNITS OF WORK", ("row", "rows"), units(), &overview.units);
-    let more = [actions(overview), past_forecasts(overview), last_day(overview), work];
+    let noun = ("forecast", "forecasts");
+    let past = Table::of("past_forecasts", "FORECASTS OF THE PAST", noun, past(), &overview.past);
+    let more = [actions(overview), past, last_day(overview), work];
     Doc {
         name: "history",
         headline: headline(overview),
@@ -386,12 +388,6 @@ fn unrecorded_words(forecast: &Forecast) -> String {
         "; {number} of its {total} days {were} not recorded whole and {are} taken at {daily} a \
          day{to_come}"
     )
-}
-
-/// Forecasts of months that are over.
-fn past_forecasts(overview: &Overview) -> Table {
-    let noun = ("forecast", "forecasts");
-    Table::of("past_forecasts", "FORECASTS OF THE PAST", noun, past(), &overview.past)
 }
 
 /// The last day beside what was expected of it; empty where the past is too short.

@@ -171,10 +171,8 @@ fn applies_instead(workload: &Workload) -> Option<&'static str> {
         }
         (None, None) => "unknown type; nvidia-smi support for its accelerator is unknown",
         (None, Some(AcceleratorKind::Gpu)) => {
-            let model = shape?.gpu.as_ref()?.model.name();
-            return model
-                .starts_with("Radeon")
-                .then_some("AMD GPU; not collected by the CloudWatch agent");
+            let is_amd = shape?.gpu.as_ref()?.model.name().starts_with("Radeon");
+            return is_amd.then_some("AMD GPU; not collected by the CloudWatch agent");
         }
         (None, Some(AcceleratorKind::Neuron)) => {
             "Neuron devices; neuron-monitor reports them to Prometheus, see `--prometheus-url`"

@@ -2,10 +2,8 @@
 //! run costs with each unit of its work.
 
 use crate::analysis::{Audit, AuditedWorkload, GpuHours, GpuUse, JobCost, RunKpis, waits_for_work};
-use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost};
-use crate::report::diff::kpi_value;
+use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost, separated};
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
-use crate::report::shared::kpis::{per, title};
 use crate::report::shared::text::{counted, minute, percent, unit_price};
 
 /// A key figure: its name, what it is about, its value and its unit.
@@ -195,4 +193,42 @@ fn steps_of_run(kpis: &RunKpis) -> Vec<Step> {
         Step::new("cost of the run", format!("{} × {hours} h × {}", run.instances, rate.normalize()), Value::Money(kpis.cost));
         for unit in &kpis.unit_costs => Step::new(format!("per {}", per(unit.per(), &unit.unit)), format!("{cost}{} / {}", times(unit.per()), unit.count.normalize()), Value::make_price(unit.price()));
     }
+}
+
+/// What people call a key figure.
+pub(in crate::report) fn title(kpi: Kpi) -> &'static str {
+    match kpi {
+        Kpi::GpuHours => "GPU hours per month",
+        Kpi::UsefulGpuHours => "useful GPU hours per month",
+        Kpi::IdleGpuHours => "idle GPU hours per month",
+        Kpi::UnmeasuredGpuHours => "unmeasured GPU hours per month",
+        Kpi::Utilization => "utilization",
+        Kpi::UtilizationByCost => "utilization weighted by cost",
+        Kpi::CostPerUsefulGpuHour => "cost per useful GPU hour",
+        Kpi::TrainingJobs => "training jobs",
+        Kpi::CostPerTrainingJob => "cost per training job",
+        Kpi::CostPerCompletedTrainingJob => "cost per completed training job",
+        Kpi::TimeToFirstWork => "hours from launch to first GPU work",
+    }
+}
+
+/// How many units a price is for, such as `1,000 inferences` or `1 epoch`.
+pub(in crate::report) fn per(number: u32, unit: &str) -> String {
+    match number {
+        1 => unit.to_owned(),
+        number => format!("{} {unit}", separated(&number.to_string())),
+    }
+}
+
+/// A key figure as its cells show it.
+pub(in crate::report) fn kpi_value(kpi: Kpi, value: Option<KpiValue>) -> Value {
+    Value::of(value, |value| match (value, kpi) {
+        (KpiValue::Money(amount), _) => Value::Price(amount),
+        (KpiValue::Measured(value), Kpi::Utilization | Kpi::UtilizationByCost) => {
+            Value::Percent(value)
+        }
+        (KpiValue::Measured(value), Kpi::TrainingJobs) => Value::Number(value, 0),
+        (KpiValue::Measured(value), Kpi::TimeToFirstWork) => Value::Number(value, 2),
+        (KpiValue::Measured(value), _) => Value::Number(value, 1),
+    })
 }

@@ -190,8 +190,12 @@ fn rented(schedule: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, b
 
 fn caveats(schedule: &JobSchedule) -> Vec<String> {
     let placements = &schedule.planned.placements;
-    let unused = match unused_gpus(schedule) {
-        0 => None,
+    // GPUs of rented machines that their jobs do not take, summed over the jobs.
+    let unused = |(job, machines, rental, _): (&Job, u32, &Rental, bool)| {
+        (u64::from(rental.gpus) * u64::from(machines)).saturating_sub(job.gpus.into())
+    };
+    let unused = match rented(schedule).map(unused).sum() {
+        0_u64 => None,
         1 => Some("1 GPU is".to_owned()),
         unused => Some(format!("{unused} GPUs are")),
     };
@@ -203,14 +207,6 @@ fn caveats(schedule: &JobSchedule) -> Vec<String> {
         ..on_arm(rented(schedule).map(|(_, _, rental, _)| rental.instance_type.as_str()));
         "Machines on demand and spot are there when a job starts, and a job takes as long on every type with the GPU that it asks for. Prices do not depend on the hour.".to_owned();
     }
-}
-
-/// GPUs of rented machines that their jobs do not take, summed over the jobs.
-fn unused_gpus(schedule: &JobSchedule) -> u64 {
-    let unused = |(job, machines, rental, _): (&Job, u32, &Rental, bool)| {
-        (u64::from(rental.gpus) * u64::from(machines)).saturating_sub(job.gpus.into())
-    };
-    rented(schedule).map(unused).sum()
 }
 
 fn unknown(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {

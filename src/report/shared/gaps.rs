@@ -1,10 +1,9 @@
 //! What was not seen, the same in every report.
 
-use super::style::TableStyle;
-use super::text::{counted, hanging, some_of};
+use super::style::Screen;
+use super::text::{counted, some_of};
 use crate::domain::Gap;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// Gaps shown before the rest is announced.
 const SHOWN: usize = 8;
@@ -12,21 +11,20 @@ const SHOWN: usize = 8;
 const NAMED: usize = 3;
 
 /// The section GAPS with an empty line after it; nothing when there are none.
-pub fn gap_section(gaps: &[Gap], style: TableStyle, out: &mut String) -> std::fmt::Result {
+pub fn gap_section(gaps: &[Gap], screen: &mut Screen) {
     if gaps.is_empty() {
-        return Ok(());
+        return;
     }
-    style.title(&format!("GAPS  {}", counted(gaps.len(), "data gap", "data gaps")), out)?;
-    let groups = alike(gaps, style.lists_members());
-    let (shown, hidden) = groups.split_at(style.shown(groups.len(), SHOWN));
+    screen.title(&format!("GAPS  {}", counted(gaps.len(), "data gap", "data gaps")));
+    let groups = alike(gaps, screen.style.lists_members());
+    let (shown, hidden) = groups.split_at(screen.style.shown(groups.len(), SHOWN));
     for group in shown {
         let Some(first) = group.first() else { continue };
-        let line = format!("{} of {}: {}", first.what, places(group), first.reason);
-        hanging("  ", 4, &line, style.width, out)?;
-        hanging("    ", 4, &format!("hint: {}", first.hint), style.width, out)?;
+        screen.hanging("  ", 4, &format!("{} of {}: {}", first.what, places(group), first.reason));
+        screen.hanging("    ", 4, &format!("hint: {}", first.hint));
     }
-    style.skipped(hidden.iter().map(Vec::len).sum::<usize>(), "gap", "gaps", None, out)?;
-    writeln!(out)
+    screen.skipped(hidden.iter().map(Vec::len).sum::<usize>(), ("gap", "gaps"), None);
+    screen.line("");
 }
 
 /// Gaps that differ in nothing but their place, in the order of the first of each; `apart`
@@ -84,6 +82,7 @@ pub fn places(group: &[&Gap]) -> String {
 mod tests {
     use super::*;
     use crate::domain::GapSubject;
+    use crate::report::shared::style::TableStyle;
 
     fn gap(place: &str, reason: &str) -> Gap {
         Gap::in_words(GapSubject::GpuUtilization, place, reason, "set up the agent")
@@ -91,9 +90,9 @@ mod tests {
 
     fn shown(gaps: &[Gap], limit: Option<usize>) -> String {
         let style = TableStyle { width: 80, color: false, wide: false, limit, ascii: false };
-        let mut out = String::new();
-        gap_section(gaps, style, &mut out).expect("a string takes everything");
-        out
+        let mut screen = Screen { style, text: String::new() };
+        gap_section(gaps, &mut screen);
+        screen.text
     }
 
     #[test]

@@ -30,6 +30,16 @@ impl Page {
         self.0.push_str(markup);
     }
 
+    /// Markup with a value as text in place of each `{}`.
+    pub fn fill(&mut self, markup: &'static str, values: &[&dyn Display]) {
+        let mut parts = markup.split("{}");
+        self.0.extend(parts.next());
+        for (value, part) in values.iter().zip(parts) {
+            self.text(value);
+            self.0.push_str(part);
+        }
+    }
+
     /// A value as text, in an element or between the quotes of an attribute.
     pub fn text(&mut self, value: impl Display) {
         // Writing to a string cannot fail.
@@ -61,42 +71,19 @@ impl Write for Escaped<'_> {
     }
 }
 
-/// Appends to a page: a literal is markup, any other expression is text.
-macro_rules! html {
-    ($page:expr $(,)?) => {};
-    ($page:expr, $markup:literal $(, $($rest:tt)*)?) => {
-        $page.markup($markup);
-        html!($page, $($($rest)*)?);
-    };
-    ($page:expr, $text:expr $(, $($rest:tt)*)?) => {
-        $page.text(&$text);
-        html!($page, $($($rest)*)?);
-    };
-}
-pub(in crate::report) use html;
-
 /// A page that stands alone, up to the beginning of its body: with a Content Security Policy,
 /// a title and the style of every page.
 pub fn begin(title: &str) -> Page {
     let mut page = Page::default();
-    html!(
-        page,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        "<meta http-equiv=\"Content-Security-Policy\" content=\""
-    );
+    page.markup("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    page.markup("<meta http-equiv=\"Content-Security-Policy\" content=\"");
     page.markup(STYLE_ONLY);
-    html!(
-        page,
-        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-        "<meta name=\"color-scheme\" content=\"light dark\">\n",
-        "<meta name=\"generator\" content=\"gpucost ",
-        env!("CARGO_PKG_VERSION").to_owned(),
-        "\">\n<title>",
-        title,
-        "</title>\n<style>"
-    );
+    page.markup("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    page.markup("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    page.fill("<meta name=\"generator\" content=\"gpucost {}\">\n", &[&env!("CARGO_PKG_VERSION")]);
+    page.fill("<title>{}</title>\n<style>", &[&title]);
     page.markup(STYLE);
-    html!(page, "</style>\n</head>\n<body>\n");
+    page.markup("</style>\n</head>\n<body>\n");
     page
 }
 
@@ -119,7 +106,7 @@ mod tests {
     fn values_are_text_wherever_they_stand() {
         let name = "\"><script>alert('1')</script>`&\n\u{202e}";
         let mut page = Page::default();
-        html!(page, "<b title=\"", name, "\">", 3 + 4, name, "</b>");
+        page.fill("<b title=\"{}\">{}{}</b>", &[&name, &(3 + 4), &name]);
         let escaped = "&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&#96;&amp;\
             \\u{a}\\u{202e}";
         assert_eq!(page.finish(), format!("<b title=\"{escaped}\">7{escaped}</b>"));

@@ -2,7 +2,6 @@
 //! to type next.
 
 pub(super) mod gaps;
-pub(super) mod kpis;
 pub(super) mod markdown;
 pub(super) mod markup;
 pub(super) mod next;

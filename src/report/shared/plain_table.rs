@@ -16,72 +16,36 @@ const LONGEST_WHOLE: usize = 24;
 const NAME_WORDS: usize = 3;
 
 /// A borderless table with some columns aligned right.
+#[derive(Debug, Clone, Default)]
 pub struct PlainTable {
-    header: Vec<String>,
-    rows: Vec<Vec<String>>,
+    pub header: Vec<String>,
+    /// Cells must be safe for a terminal.
+    pub rows: Vec<Vec<String>>,
     /// Columns that are aligned right.
-    numbers: Vec<usize>,
-    /// The column whose words give way where the width ends.
-    gives: Option<usize>,
+    pub numbers: Vec<usize>,
+    /// The column whose words give way where the width ends. Without one no cell is cut: what is
+    /// too much goes below its row.
+    pub gives: Option<usize>,
     /// Columns to leave out where the width ends, the first one first.
-    spare: Vec<usize>,
+    pub spare: Vec<usize>,
 }
 
 impl PlainTable {
-    /// A table with a header; `numbers` are the columns to align right. Where the width ends,
-    /// the last column of words gives way.
-    pub fn new(header: &[&str], numbers: impl IntoIterator<Item = usize>) -> Self {
-        let numbers: Vec<usize> = numbers.into_iter().collect();
-        let gives = (0..header.len()).rev().find(|index| !numbers.contains(index));
-        let header = header.iter().map(|title| (*title).to_owned()).collect();
-        Self { header, rows: Vec::new(), numbers, gives, spare: Vec::new() }
-    }
-
-    /// The same where another column gives way, after columns that can be left out, the first
-    /// one first.
-    pub fn giving(mut self, column: usize, spare: &[usize]) -> Self {
-        self.gives = Some(column);
-        self.spare = spare.to_vec();
-        self
-    }
-
-    /// The same where no cell is cut: columns that can be left out are, the first one first,
-    /// and what is still too much goes below its row.
-    pub fn whole(mut self, spare: &[usize]) -> Self {
-        self.gives = None;
-        self.spare = spare.to_vec();
-        self
-    }
-
-    /// Adds a row; cells must be safe for a terminal.
-    pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
-    }
-
-    /// The whole table with an empty line after it, see [`Self::lines_in`].
-    pub fn text(&self, style: TableStyle) -> String {
-        self.lines_in(style, 0).join("\n") + "\n\n"
-    }
-
-    /// The whole table with an empty line after it. Where the columns end, words are wrapped
-    /// inside their cells, and numbers are left whole: one that is cut reads as another one.
-    /// Names are not divided either: where there is no room for them, columns go below their rows.
-    pub fn wrapped(&self, style: TableStyle) -> String {
-        let fits = |line: &String| line.width() <= style.width;
-        let mut lines = self.lines();
-        if !style.wide && !lines.iter().all(fits) {
-            let mut table = drawn(&self.header, &self.rows, &self.numbers);
-            let contents = table.column_max_content_widths();
-            let first = self.widths().first().copied().unwrap_or(0);
-            let divides = !self.names_fit(&contents, style.width);
-            lines = if divides && first <= style.width {
-                self.fitted(style.width, None)
-            } else {
-                self.wrap_words(&mut table, style.width);
-                lines_of(&table)
-            };
+    /// The lines of the whole table. Where the columns end, words are wrapped inside their cells,
+    /// and numbers are left whole: one that is cut reads as another one. Names are not divided
+    /// either: where there is no room for them, columns go below their rows.
+    pub fn wrapped(&self, style: TableStyle) -> Vec<String> {
+        let lines = self.lines();
+        if style.wide || lines.iter().all(|line| line.width() <= style.width) {
+            return lines;
         }
-        lines.join("\n") + "\n\n"
+        let mut table = drawn(&self.header, &self.rows, &self.numbers);
+        let divides = !self.names_fit(&table.column_max_content_widths(), style.width);
+        if divides && self.widths().first().is_none_or(|first| *first <= style.width) {
+            return self.divided(style.width, None).concat();
+        }
+        self.wrap_words(&mut table, style.width);
+        lines_of(&table)
     }
 
     /// The width of each column with its names: up to a limit, as paths are longer.
@@ -117,8 +81,7 @@ impl PlainTable {
         // The blanks at both ends of a line are dropped.
         table.set_width(columns(width + PADDING));
         table.set_content_arrangement(ContentArrangement::Dynamic);
-        let contents = table.column_max_content_widths();
-        let least = if self.names_fit(&contents, width) {
+        let least = if self.names_fit(&table.column_max_content_widths(), width) {
             self.whole_widths()
         } else {
             self.header.iter().map(|title| title.width()).collect()
@@ -140,30 +103,25 @@ impl PlainTable {
         lines_of(&drawn(&self.header, &self.rows, &self.numbers))
     }
 
-    /// The lines for a style, after an indent. Unless it is wide, they end where its columns
-    /// end: columns that can be left out are, then one column gives way, and what is still
-    /// too much goes below its row, with its titles.
-    pub fn lines_in(&self, style: TableStyle, indent: usize) -> Vec<String> {
-        if style.wide {
-            return self.lines();
-        }
-        let width = style.width.saturating_sub(indent);
-        self.fitted(width, self.gives).iter().map(|line| fit(line, width)).collect()
+    /// The lines for a style. Unless it is wide, they end where its columns end: columns that can
+    /// be left out are, then one column gives way, and what is still too much goes below its row,
+    /// with its titles.
+    pub fn lines_in(&self, style: TableStyle) -> Vec<String> {
+        if style.wide { self.lines() } else { self.fitted(style.width).concat() }
     }
 
-    /// The same without the header: the lines of each row.
+    /// The same without the header, after an indent: the lines of each row.
     pub fn rows_in(&self, style: TableStyle, indent: usize) -> Vec<Vec<String>> {
         let width = if style.wide { usize::MAX } else { style.width.saturating_sub(indent) };
-        let rows = self.divided(width, self.gives).into_iter().skip(1);
-        rows.map(|lines| lines.iter().map(|line| fit(line, width)).collect()).collect()
+        self.fitted(width).into_iter().skip(1).collect()
     }
 
     /// The titles of the columns that [`Self::lines_in`] leaves out.
-    pub fn skipped(&self, style: TableStyle, indent: usize) -> Vec<String> {
+    pub fn skipped(&self, style: TableStyle) -> Vec<String> {
         if style.wide {
             return Vec::new();
         }
-        let kept = self.kept(&self.widths(), style.width.saturating_sub(indent));
+        let kept = self.kept(&self.widths(), style.width);
         let titles = self.header.iter().enumerate();
         titles.filter(|(index, _)| !kept.contains(index)).map(|(_, title)| title.clone()).collect()
     }
@@ -180,12 +138,13 @@ impl PlainTable {
         kept
     }
 
-    /// The lines for a width, where the words of one column may be cut.
-    fn fitted(&self, width: usize, gives: Option<usize>) -> Vec<String> {
-        self.divided(width, gives).into_iter().flatten().collect()
+    /// The lines for a width, apart for the header and for each row.
+    fn fitted(&self, width: usize) -> Vec<Vec<String>> {
+        let cut = |lines: Vec<String>| lines.iter().map(|line| fit(line, width)).collect();
+        self.divided(width, self.gives).into_iter().map(cut).collect()
     }
 
-    /// The same, apart for the header and for each row.
+    /// The same, where the words of one column may be cut.
     fn divided(&self, width: usize, gives: Option<usize>) -> Vec<Vec<String>> {
         let mut widths = self.widths();
         let least = |index: usize, width: usize| {
@@ -272,43 +231,47 @@ mod tests {
         TableStyle { width, color: false, wide: false, limit: None, ascii: false }
     }
 
+    fn plain(header: &[&str], numbers: &[usize], rows: &[&[&str]]) -> PlainTable {
+        let cells = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect();
+        let rows = rows.iter().map(|row| cells(row)).collect();
+        PlainTable { header: cells(header), numbers: numbers.to_vec(), rows, ..Default::default() }
+    }
+
     fn table() -> PlainTable {
-        let mut table = PlainTable::new(&["NAME", "COST", "REGION", "YEAR"], [1, 3]);
-        for (name, cost) in [("a-name-of-twenty-chr", "$1.00"), ("short", "$1,000.00")] {
-            let cells = [name, cost, "eu-central-1", "$12,000.00"];
-            table.row(cells.map(str::to_owned).to_vec());
-        }
-        table.giving(0, &[2])
+        let rows = [("a-name-of-twenty-chr", "$1.00"), ("short", "$1,000.00")]
+            .map(|(name, cost)| [name, cost, "eu-central-1", "$12,000.00"]);
+        let table = plain(&["NAME", "COST", "REGION", "YEAR"], &[1, 3], &[&rows[0], &rows[1]]);
+        PlainTable { gives: Some(0), spare: vec![2], ..table }
     }
 
     #[test]
     fn a_table_that_fits_is_whole() {
         // 20 + 9 + 12 + 10 columns with two blanks between them.
         assert_eq!(
-            table().lines_in(style(57), 0),
+            table().lines_in(style(57)),
             [
                 "NAME                       COST  REGION              YEAR",
                 "a-name-of-twenty-chr      $1.00  eu-central-1  $12,000.00",
                 "short                 $1,000.00  eu-central-1  $12,000.00",
             ]
         );
-        assert_eq!(table().lines_in(style(57), 0), table().lines());
+        assert_eq!(table().lines_in(style(57)), table().lines());
     }
 
     #[test]
     fn words_give_way_after_columns_that_are_left_out() {
-        let lines = table().lines_in(style(56), 0);
+        let lines = table().lines_in(style(56));
         assert!(!lines[0].contains("REGION"), "{lines:?}");
         assert!(lines[1].starts_with("a-name-of-twenty-chr  "), "{lines:?}");
         // Without the region, 20 + 9 + 10 columns and two gaps are 43.
-        let lines = table().lines_in(style(42), 0);
+        let lines = table().lines_in(style(42));
         assert!(lines[1].starts_with("a-name-of-twenty-c…  "), "{lines:?}");
     }
 
     #[test]
     fn what_is_still_too_much_goes_below_its_row() {
         // Without a region and with the shortest name, 16 + 2 + 9 + 2 + 10 are too many.
-        let lines = table().lines_in(style(38), 0);
+        let lines = table().lines_in(style(38));
         assert_eq!(
             lines,
             [
@@ -320,12 +283,12 @@ mod tests {
 
     #[test]
     fn a_table_that_is_left_whole_cuts_no_cell() {
-        let whole = table().whole(&[2]);
-        assert_eq!(whole.skipped(style(57), 0), [""; 0]);
-        assert_eq!(whole.skipped(style(56), 0), ["REGION"]);
+        let whole = PlainTable { gives: None, ..table() };
+        assert_eq!(whole.skipped(style(57)), [""; 0]);
+        assert_eq!(whole.skipped(style(56)), ["REGION"]);
         // 20 + 2 + 9 columns, and no room for 2 + 10 more.
         assert_eq!(
-            whole.lines_in(style(42), 0),
+            whole.lines_in(style(42)),
             [
                 "NAME                       COST", "a-name-of-twenty-chr      $1.00",
                 "    YEAR: $12,000.00", "short                 $1,000.00", "    YEAR: $12,000.00",
@@ -335,34 +298,35 @@ mod tests {
 
     #[test]
     fn names_are_not_divided() {
-        let mut table = PlainTable::new(&["NAME", "COST", "YEAR"], [1, 2]);
         let cells = ["a-name-of-twenty-chr", "$1,000.00", "$12,000.00"];
-        table.row(cells.map(str::to_owned).to_vec());
+        let table = plain(&["NAME", "COST", "YEAR"], &[1, 2], &[&cells]);
         // 20 + 2 + 9 + 2 + 10 columns.
-        assert!(table.wrapped(style(43)).contains("chr  $1,000.00  $12,000.00\n"));
+        assert!(table.wrapped(style(43))[1].ends_with("chr  $1,000.00  $12,000.00"));
         assert_eq!(
             table.wrapped(style(42)),
-            "NAME                       COST\n\
-             a-name-of-twenty-chr  $1,000.00\n    YEAR: $12,000.00\n\n"
+            [
+                "NAME                       COST", "a-name-of-twenty-chr  $1,000.00",
+                "    YEAR: $12,000.00",
+            ]
         );
     }
 
     #[test]
     fn a_name_of_two_words_divides_no_other() {
-        let mut table = PlainTable::new(&["NAME", "WHY", "COST"], [2]);
         let sentence = "a sentence that is wrapped between its words";
-        for name in ["a-name-of-twenty-chr", "two words"] {
-            table.row([name, sentence, "$1.00"].map(str::to_owned).to_vec());
-        }
-        let text = table.wrapped(style(40));
-        assert!(text.contains("\na-name-of-twenty-chr  a "), "{text}");
-        assert!(text.contains("\ntwo words             a "), "{text}");
+        let [long, two] =
+            ["a-name-of-twenty-chr", "two words"].map(|name| [name, sentence, "$1.00"]);
+        let table = plain(&["NAME", "WHY", "COST"], &[2], &[&long, &two]);
+        let lines = table.wrapped(style(40));
+        let begins = |text: &str| lines.iter().any(|line| line.starts_with(text));
+        assert!(begins("a-name-of-twenty-chr  a "), "{lines:?}");
+        assert!(begins("two words             a "), "{lines:?}");
     }
 
     #[test]
     fn no_width_is_passed() {
         for width in 20..80 {
-            for line in table().lines_in(style(width + 2), 2) {
+            for line in table().lines_in(style(width)) {
                 assert!(line.width() <= width, "{width}: {line}");
             }
         }

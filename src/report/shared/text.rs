@@ -7,7 +7,6 @@ use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
 use std::borrow::Borrow;
-use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub use crate::domain::{counted, safe, shell_word, spreadsheet_safe};
@@ -124,22 +123,6 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Words wrapped to a width, the first line after `first`, the others as far to the right:
-/// `indent` is the width of `first`.
-pub(in crate::report) fn hanging(
-    first: &str,
-    indent: usize,
-    text: &str,
-    width: usize,
-    out: &mut String,
-) -> std::fmt::Result {
-    let mut lines = wrap(text, width.saturating_sub(indent)).into_iter();
-    let beside = lines.next().unwrap_or_default();
-    let line = format!("{first}{beside}");
-    writeln!(out, "{}", line.trim_end())?;
-    lines.try_for_each(|line| writeln!(out, "{:indent$}{line}", ""))
 }
 
 /// What writes to a string, as that string: writing to one cannot fail.

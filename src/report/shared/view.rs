@@ -155,7 +155,12 @@ impl View {
             ("--workload", &self.names, names.map(String::as_str).collect()),
             ("--team", &self.teams, teams.collect()),
         ];
-        flags.into_iter().find_map(|(flag, patterns, known)| unknown(flag, patterns, known))
+        flags.into_iter().find_map(|(flag, patterns, known): (_, _, BTreeSet<&str>)| {
+            let fits = |pattern: &str| known.iter().any(|name| matches_pattern(pattern, name));
+            let pattern = patterns.iter().find(|pattern| !fits(pattern))?.clone();
+            let nearest = nearest_names(&pattern, known.iter().copied());
+            Some(UnknownPattern { flag, pattern, nearest })
+        })
     }
 
     /// The places of the rows that it keeps, in its order, and those that it leaves out.
@@ -243,17 +248,6 @@ pub fn sum(amounts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
 
 fn amount(money: Option<Money>) -> Option<Decimal> {
     money.map(Money::amount)
-}
-
-fn unknown(
-    flag: &'static str,
-    patterns: &[String],
-    known: BTreeSet<&str>,
-) -> Option<UnknownPattern> {
-    let fits_nothing = |pattern: &&String| !known.iter().any(|name| matches_pattern(pattern, name));
-    let pattern = patterns.iter().find(fits_nothing)?;
-    let nearest = nearest_names(pattern, known.iter().copied());
-    Some(UnknownPattern { flag, pattern: pattern.clone(), nearest })
 }
 
 #[cfg(test)]
