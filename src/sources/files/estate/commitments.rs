@@ -7,10 +7,10 @@ use crate::domain::{
     CapacityReservation, Commitments, MOST_COMMITTED, MOST_PER_HOUR, ReservedInstances,
     SavingsPlan, SavingsPlanKind, shown,
 };
-use crate::sources::files::shared::bounded::{AtMost, JsonError};
-use crate::sources::files::shared::invalid_json::{InvalidJson, InvalidValue, at};
-use crate::sources::files::shared::plain_text::read_json_file;
-use crate::sources::files::shared::typed_json::typed;
+use crate::sources::files::shared::bounded::AtMost;
+use crate::sources::files::shared::json::{
+    InvalidJson, InvalidValue, JsonError, at, read_json_file, typed,
+};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use schemars::{JsonSchema, Schema, SchemaGenerator};

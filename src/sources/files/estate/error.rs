@@ -2,7 +2,7 @@
 
 use crate::domain::shown;
 use crate::sources::files::ESTATE_VERSION;
-use crate::sources::files::shared::invalid_json::{InvalidJson, InvalidValue, at};
+use crate::sources::files::shared::json::{InvalidJson, InvalidValue, at};
 use std::io;
 use std::path::PathBuf;
 

@@ -16,9 +16,8 @@ use crate::domain::{
     region_of,
 };
 use crate::sources::files::ESTATE_VERSION;
-use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
-use crate::sources::files::shared::invalid_json::InvalidJson;
-use crate::sources::files::shared::plain_text::read_json_file;
+use crate::sources::files::shared::bounded::AtMost;
+use crate::sources::files::shared::json::{InvalidJson, JsonError, read_json, read_json_file};
 use crate::usage::{Estate, Series, UsageBuilder};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
@@ -371,7 +370,7 @@ impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
             cells(raw.get()).map_err(|error| {
                 parts.place_in_series = Some(format!("values{}", error.place));
                 de::Error::custom(match error.source {
-                    InvalidJson::Value(invalid) => invalid.words(),
+                    InvalidJson::Value(invalid) => invalid.words,
                     // It was read as JSON before, which numbers out of range and halves of
                     // surrogate pairs pass.
                     InvalidJson::Text(_) => "invalid number or string".to_owned(),

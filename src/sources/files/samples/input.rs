@@ -2,8 +2,7 @@
 //! the UTF-16 of a redirection in PowerShell, ended by LF or CR LF.
 
 use super::error::SamplesError;
-use crate::sources::files::shared::bounded::too_large;
-use crate::sources::files::shared::plain_text::unpacked;
+use crate::sources::files::shared::bounded::{too_large, unpacked};
 use std::fs::File;
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};

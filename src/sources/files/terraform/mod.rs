@@ -22,8 +22,8 @@ use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedInstances,
     PlannedResource, TerraformPlan,
 };
-use crate::sources::files::shared::bounded::json_text;
-use crate::sources::files::shared::plain_text::plain_text;
+use crate::sources::files::shared::bounded::plain_text;
+use crate::sources::files::shared::json::json_text;
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
