@@ -2,7 +2,6 @@
 //! refused, so that no file, however it was made, fills the memory.
 
 pub(in crate::sources) use crate::domain::AtMost;
-pub(in crate::sources::files) use crate::domain::at_most;
 use crate::domain::{BegunWork, WORK, WorkUnit};
 use flate2::read::MultiGzDecoder;
 use std::cell::Cell;
