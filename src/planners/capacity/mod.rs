@@ -11,7 +11,10 @@ mod types;
 pub use counts::{PeakOf, RequestCounts};
 pub use load::{Demand, Latency, Load, MOST_IN_FLIGHT, Need, Queue, Service};
 pub use replay::{Recording, WorkOf};
-pub use types::{Candidate, Capacity, CapacityQuestion, Fits, FleetCost, Types, capacity};
+pub use types::{
+    Candidate, Capacity, CapacityQuestion, Fits, FleetCost, ThroughputBasis, Types, Utilized,
+    capacity,
+};
 
 use super::NoResult;
 
@@ -67,54 +70,6 @@ impl Throughput {
     pub fn per_second(self) -> f64 {
         f64::from(self.batch) / self.service_seconds
     }
-}
-
-/// GPUs that were seen serving.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Utilized {
-    /// The file of samples, or the workload.
-    pub name: String,
-    /// GPUs that ran, on average.
-    pub gpus: f64,
-    /// Mean utilization of them, 0–100.
-    pub mean_percent: f64,
-    pub samples: u64,
-}
-
-impl Utilized {
-    /// What a GPU serves when it is busy all of the time, by the utilization law: requests a
-    /// second over busy GPUs (P. J. Denning and J. P. Buzen, *The Operational Analysis of
-    /// Queueing Network Models*, 1978). Work in larger batches may do more.
-    ///
-    /// # Errors
-    /// When no GPU was busy.
-    pub fn per_second(&self, served_per_second: f64) -> Result<f64, NoResult> {
-        let (name, busy) = (&self.name, self.busy_gpus());
-        refuse! {
-            busy <= 0.0 || busy.is_nan() => "no GPU of {name} was busy, so that its throughput is not known"; "measure while requests are served";
-        }
-        Ok(served_per_second / busy)
-    }
-
-    /// GPUs that were busy, on average.
-    pub fn busy_gpus(&self) -> f64 {
-        self.gpus * self.mean_percent / 100.0
-    }
-}
-
-/// Where the throughput of a GPU is from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ThroughputBasis {
-    /// Requests a second, as stated.
-    Stated,
-    /// A batch over its latency, as stated.
-    Latency,
-    /// Tokens of a request over tokens a second, as stated.
-    Tokens { per_second: f64, prompt_per_second: Option<f64> },
-    /// Service times that were recorded.
-    Recorded,
-    /// Requests that were served at a measured utilization.
-    Utilization { measured: Utilized, served_per_second: f64 },
 }
 
 /// Zones that a fleet may be in.

@@ -1,15 +1,65 @@
-//! The question and its answer: the same load on instance types, how many of each, and what they cost.
+//! The question and its answer: the same load on instance types, how many of each, and what they
+//! cost.
 
 use super::replay::Between;
-use super::{CapacityError, Fleet, Need, RequestCounts, Service, ThroughputBasis};
+use super::{CapacityError, Fleet, Need, RequestCounts, Service};
 use crate::catalog::Prices;
 use crate::domain::{GpuOffer, InstanceShape, Money, PriceKey, PriceQuote, counted};
+use crate::planners::NoResult;
 use crate::savings::{Bound, Ratio, RatioBasis, gpu_ratio, is_launchable, usable_vram_mib};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 const MILLION: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+
+/// GPUs that were seen serving.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Utilized {
+    /// The file of samples, or the workload.
+    pub name: String,
+    /// GPUs that ran, on average.
+    pub gpus: f64,
+    /// Mean utilization of them, 0–100.
+    pub mean_percent: f64,
+    pub samples: u64,
+}
+
+impl Utilized {
+    /// What a GPU serves when it is busy all of the time, by the utilization law: requests a
+    /// second over busy GPUs (P. J. Denning and J. P. Buzen, *The Operational Analysis of
+    /// Queueing Network Models*, 1978). Work in larger batches may do more.
+    ///
+    /// # Errors
+    /// When no GPU was busy.
+    pub fn per_second(&self, served_per_second: f64) -> Result<f64, NoResult> {
+        let (name, busy) = (&self.name, self.busy_gpus());
+        refuse! {
+            busy <= 0.0 || busy.is_nan() => "no GPU of {name} was busy, so that its throughput is not known"; "measure while requests are served";
+        }
+        Ok(served_per_second / busy)
+    }
+
+    /// GPUs that were busy, on average.
+    pub fn busy_gpus(&self) -> f64 {
+        self.gpus * self.mean_percent / 100.0
+    }
+}
+
+/// Where the throughput of a GPU is from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ThroughputBasis {
+    /// Requests a second, as stated.
+    Stated,
+    /// A batch over its latency, as stated.
+    Latency,
+    /// Tokens of a request over tokens a second, as stated.
+    Tokens { per_second: f64, prompt_per_second: Option<f64> },
+    /// Service times that were recorded.
+    Recorded,
+    /// Requests that were served at a measured utilization.
+    Utilization { measured: Utilized, served_per_second: f64 },
+}
 
 /// The question, with all that its answer rests on.
 #[derive(Debug, Clone)]
