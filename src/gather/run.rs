@@ -3,13 +3,12 @@
 //! all is an error.
 
 use super::days::Days;
-use super::finer::{Home, Refine, complete};
 use super::machines::{join, once};
-use super::measured::{Grid, Measured, Planned, measured, planned};
-use super::places::{PLACES_AT_ONCE, Place, of_account, places};
+use super::measured::{Grid, Home, Measured, Planned, Refine, complete, measured, planned};
 use super::prices::{add_known_prices, job_price_ask, price_ask, prices_not_asked_for};
 use super::quotes::{QuoteQuery, quotes};
 use super::rolled_up::{OtherPeriods, RolledUp, check};
+use super::{PLACES_AT_ONCE, Place, of_account, places};
 use crate::catalog::known_shape;
 use crate::domain::{
     AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered,
@@ -20,8 +19,7 @@ use crate::sources::{
     Account, Answer, ByTheHour, Detail, Found, Known, MetricRequest, MetricServer, SourceError,
 };
 use crate::usage::Estate;
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::{FutureExt, StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -474,9 +472,9 @@ async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsAdvice>> {
         let answer = account.opinions.as_ref()?();
         Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
     });
-    let answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
+    let mut answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
     let mut gathered = Gathered::<Vec<AwsAdvice>>::default();
-    for found in answers.collect::<Vec<_>>().await {
+    while let Some(found) = answers.next().await {
         gathered.value.extend(found.leave_gaps(&mut gathered.gaps));
     }
     gathered
@@ -496,18 +494,15 @@ async fn named<T>(
 async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commitments> {
     let of_regions = fleet.regions.iter().filter_map(|(place, _)| {
         let answer = place.connection.commitments.as_ref()?();
-        Some(named(answer, move |gaps| place.named(gaps)))
+        Some(named(answer, move |gaps| place.named(gaps)).boxed_local())
     });
     let of_accounts = accounts.iter().filter_map(|account| {
         let answer = account.commitments.as_ref()?();
-        Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
+        Some(named(answer, move |gaps| of_account(account, accounts, gaps)).boxed_local())
     });
-    let of_regions = stream::iter(of_regions).buffered(PLACES_AT_ONCE);
-    let of_accounts = stream::iter(of_accounts).buffered(PLACES_AT_ONCE);
-    let (of_regions, of_accounts) =
-        tokio::join!(of_regions.collect::<Vec<_>>(), of_accounts.collect::<Vec<_>>());
+    let mut answers = stream::iter(of_regions.chain(of_accounts)).buffered(PLACES_AT_ONCE);
     let mut gathered = Gathered::<Commitments>::default();
-    for found in of_regions.into_iter().chain(of_accounts) {
+    while let Some(found) = answers.next().await {
         gathered.value.add(found.leave_gaps(&mut gathered.gaps));
     }
     gathered
