@@ -2,17 +2,16 @@
 //! reservations by region, savings plans once for all. Active ones only. Beside them the rates of
 //! savings plans.
 
+use super::access::DEFAULT_REGION;
 use super::error::NO_RATES;
 use super::inventory::{filter, is_accelerated, tags, tenancy, text};
-use super::partition::partition;
-use super::session::{DEFAULT_REGION, RegionClients, Session, timestamp};
+use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, FailureKind, Gap,
     GapSubject, Gathered, HourlyRate, OfferingClass, OperatingSystem, PriceKey, PriceOption,
-    ReservedInstances, SavingsPlan, SavingsPlanKind,
+    ReservedInstances, SavingsPlan, SavingsPlanKind, partition,
 };
-use crate::sources::quoted::{observed, payment_option};
-use crate::sources::{Outcome, Quoted, SourceError};
+use crate::sources::{Outcome, Quoted, SourceError, observed, payment_option};
 use aws_sdk_ec2::types::{
     CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
     ReservedInstances as Ec2Reserved,
@@ -61,20 +60,14 @@ pub async fn savings_plans(session: Session, account: String) -> Gathered<Commit
     Gathered { value: commitments, gaps: plans.gaps }
 }
 
-type Found<T> = Outcome<Gathered<Vec<T>>>;
+/// What a call lists, each item as far as it can be read.
+type Found<T> = Outcome<Vec<Result<T, Gap>>>;
 
-/// What was read; nothing, and a gap, where the call failed.
+/// What could be read. The rest is gaps, and so is a call that failed.
 fn or_none<T>(found: Found<T>, what: GapSubject, place: &str) -> Gathered<Vec<T>> {
-    found.unwrap_or_else(|error| Gathered {
-        value: Vec::new(),
-        gaps: vec![error.gap(what, place, "none are assumed")],
-    })
-}
-
-/// Separates what was read from what could not be.
-fn sorted<T>(results: impl IntoIterator<Item = Result<T, Gap>>) -> Gathered<Vec<T>> {
+    let failed = |error: SourceError| vec![Err(error.gap(what, place, "none are assumed"))];
     let mut sorted = Gathered { value: Vec::new(), gaps: Vec::new() };
-    for result in results {
+    for result in found.unwrap_or_else(failed) {
         match result {
             Ok(item) => sorted.value.push(item),
             Err(gap) => sorted.gaps.push(gap),
@@ -100,15 +93,10 @@ async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
     let states = || filter("state", &["active", "queued"]);
     let send = || clients.ec2.describe_reserved_instances().filters(states()).send();
     let answer = clients.patient(RESERVED, send).await?;
-    Ok(sorted(
-        answer
-            .reserved_instances()
-            .iter()
-            .filter(|reservation| {
-                reservation.instance_type().is_some_and(|name| is_accelerated(name.as_str()))
-            })
-            .map(|reservation| reserved_instances(reservation, &clients.region)),
-    ))
+    let accelerated = answer.reserved_instances().iter().filter(|reservation| {
+        reservation.instance_type().is_some_and(|name| is_accelerated(name.as_str()))
+    });
+    Ok(accelerated.map(|reservation| reserved_instances(reservation, &clients.region)).collect())
 }
 
 fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
@@ -174,7 +162,7 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .map(|reservation| capacity_of(reservation, region));
         (reservations.collect(), page.next_token)
     });
-    listed.await.map(sorted)
+    listed.await
 }
 
 fn capacity_of(reservation: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
@@ -219,7 +207,7 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
     let listed = clients.paged(PLANS, send, |page| {
         (page.savings_plans().iter().map(savings_plan).collect(), page.next_token)
     });
-    listed.await.map(sorted)
+    listed.await
 }
 
 fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {

@@ -6,9 +6,8 @@ use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, Instalments, OperatingSystem, PaymentOption, PriceKey,
     PriceOption, PriceQuote,
 };
-use crate::sources::Quoted;
 use crate::sources::files::{bounded, short_rows};
-use crate::sources::quoted::{commitment_term, observed};
+use crate::sources::{Quoted, commitment_term, observed};
 use csv::ByteRecord;
 use jiff::civil::Date;
 use rust_decimal::Decimal;

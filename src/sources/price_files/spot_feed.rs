@@ -1,9 +1,8 @@
 //! The feed of the page of spot prices: one price of each type, region and system, in dollars.
 
 use crate::domain::{Currency, HourlyRate, OperatingSystem, PriceKey, PriceOption};
-use crate::sources::Quoted;
 use crate::sources::files::bounded;
-use crate::sources::quoted::observed;
+use crate::sources::{Quoted, observed};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use serde::Deserialize;

@@ -15,7 +15,7 @@ use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds}
 use super::transport::{InvalidFile, Transport};
 use crate::domain::{ApiUsage, Window};
 use crate::sources::again::RetryPolicy;
-use crate::sources::sigv4::Header;
+use crate::sources::credentials::Header;
 use crate::sources::{Outcome, count_call};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::HttpError;

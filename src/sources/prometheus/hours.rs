@@ -13,7 +13,7 @@ use super::readings::{
     Cell, Grids, Part, WANTED, devices_of, forms, seconds_of_others, series_of, take, values_of,
 };
 use crate::domain::{Gathered, Metric, ResourceId, Statistic, Window};
-use crate::sources::whole_hours::are_whole;
+use crate::sources::are_whole;
 use crate::sources::{HOUR_SECONDS, Readings};
 use jiff::SignedDuration;
 use std::collections::BTreeSet;

@@ -1,13 +1,13 @@
 //! Inference components: what each copy reserves, and of which endpoint. The service says on
 //! how many instances of a type copies are, and not on which.
 
-use super::listed::{SAGEMAKER, under};
+use super::listed::SAGEMAKER;
 use super::machine::{group_of, too_many};
 use crate::domain::{
     Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
 };
+use crate::sources::aws::answers::answers;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::aws::signed::answers;
 use crate::sources::{Outcome, SourceError};
 use futures_util::{StreamExt, stream};
 use rust_decimal::Decimal;
@@ -91,13 +91,12 @@ pub(super) async fn hosts(
     let gap = |error: &SourceError| {
         error.gap(GapSubject::InferenceComponents, &clients.region, "they are omitted")
     };
-    let read = under::<Summary>("InferenceComponents");
-    let listed = clients.ask_list(&SAGEMAKER, "ListInferenceComponents", json!({}), read).await;
-    let mut summaries = match listed {
+    let listed = clients
+        .ask_list(&SAGEMAKER, "ListInferenceComponents", "InferenceComponents", json!({}))
+        .await;
+    let mut summaries: Vec<Summary> = match listed {
         Ok(summaries) => summaries,
-        Err(error) => {
-            return Gathered { value: Vec::new(), gaps: vec![gap(&error)] };
-        }
+        Err(error) => return Gathered { value: Vec::new(), gaps: vec![gap(&error)] },
     };
     summaries.retain(|summary| groups.contains_key(&summary.group()));
     let summaries = once(summaries);

@@ -8,7 +8,7 @@ use super::raw;
 use super::row::{RETRY_AFTER, Row};
 use super::trace::{Answers, Recorder};
 use crate::domain::{Gap, GpuIdentity, GpuSample, Loss};
-use crate::sources::gpus::GpuSource;
+use crate::sources::GpuSource;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError as DriverError;
 use std::error::Error;
