@@ -3,9 +3,8 @@
 use super::dra::{self, Held, Listed};
 use super::holders::Holders;
 use super::nodes::{Described, described};
-use super::objects::{DeviceClaimObject, NodeObject, Object, PodObject, SliceObject};
-use super::owners::Makers;
-use super::pods::{self, Taken};
+use super::objects::{DeviceClaimObject, Metadata, NodeObject, Object, PodObject, SliceObject};
+use super::pods::{self, Makers, Taken};
 use super::resources::{Labels, unit_by_name};
 use super::unclear::{Unclear, Waiting};
 use crate::domain::{
@@ -29,8 +28,8 @@ struct Objects {
     nodes: BTreeMap<String, NodeObject>,
     pods: BTreeMap<Name, PodObject>,
     makers: Makers,
-    slices: Vec<SliceObject>,
-    device_claims: Vec<DeviceClaimObject>,
+    slices: BTreeMap<String, SliceObject>,
+    device_claims: BTreeMap<Name, DeviceClaimObject>,
     /// Labels of namespaces by name.
     namespaces: BTreeMap<String, Labels>,
 }
@@ -38,23 +37,21 @@ struct Objects {
 impl Objects {
     fn of(listed: Vec<Object>) -> Self {
         let mut objects = Self::default();
-        let (mut slices, mut claims) = (BTreeMap::new(), BTreeMap::new());
+        let full_name = |metadata: &Metadata| (metadata.namespace.clone(), metadata.name.clone());
         for object in listed {
             match object {
                 Object::Node(node) => {
                     objects.nodes.insert(node.metadata.name.clone(), *node);
                 }
                 Object::Pod(pod) => {
-                    let metadata = &pod.metadata;
-                    objects.pods.insert((metadata.namespace.clone(), metadata.name.clone()), *pod);
+                    objects.pods.insert(full_name(&pod.metadata), *pod);
                 }
                 Object::Maker(kind, metadata) => objects.makers.add(kind, &metadata),
                 Object::Slice(slice) => {
-                    slices.insert(slice.metadata.name.clone(), slice);
+                    objects.slices.insert(slice.metadata.name.clone(), slice);
                 }
                 Object::DeviceClaim(claim) => {
-                    let metadata = &claim.metadata;
-                    claims.insert((metadata.namespace.clone(), metadata.name.clone()), claim);
+                    objects.device_claims.insert(full_name(&claim.metadata), claim);
                 }
                 Object::Namespace(metadata) => {
                     objects.namespaces.insert(metadata.name, metadata.labels);
@@ -62,8 +59,6 @@ impl Objects {
                 Object::Other => {}
             }
         }
-        objects.slices = slices.into_values().collect();
-        objects.device_claims = claims.into_values().collect();
         objects
     }
 }
@@ -84,7 +79,7 @@ pub(super) enum PodList {
 /// What objects of one cluster say of its machines and of who holds their devices.
 pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
     let objects = Objects::of(objects);
-    let listed = Listed::of(&objects.slices);
+    let listed = Listed::of(objects.slices.values());
     let mut gaps = Vec::new();
     let mut nodes: BTreeMap<&str, Described> = BTreeMap::new();
     for (name, object) in &objects.nodes {
@@ -98,7 +93,7 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
             }
         }
     }
-    let (held, unlisted) = dra::held(&objects.device_claims, &listed);
+    let (held, unlisted) = dra::held(objects.device_claims.values(), &listed);
     let unclear = Unclear::of(&objects.nodes, &objects.pods, &objects.device_claims, &unlisted);
     let waiting = Waiting::of(&objects.pods, &objects.device_claims);
     let causes = unclear.causes.iter().chain(&waiting.cause).cloned();

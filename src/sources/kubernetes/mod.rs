@@ -5,8 +5,6 @@
 //! A cluster is read from files of kubectl, or live. The client that asks it is built with
 //! the feature `kubernetes`; without it, opening a cluster is an error that says so.
 
-#[cfg(not(feature = "kubernetes"))]
-mod absent;
 mod cluster;
 mod devices;
 mod dra;
@@ -17,7 +15,6 @@ mod kubectl;
 mod live;
 mod nodes;
 mod objects;
-mod owners;
 mod placement;
 mod pods;
 mod rbac;
@@ -26,9 +23,9 @@ mod unclear;
 mod values;
 
 #[cfg(not(feature = "kubernetes"))]
-pub use absent::LiveCluster;
+pub use failure::LiveCluster;
 pub use failure::{OpenError, is_known_code};
-pub use kubectl::KubectlError;
+pub use kubectl::{KubectlError, read_kubectl};
 #[cfg(feature = "kubernetes")]
 pub use live::LiveCluster;
 pub use rbac::{ACTIONS, RESOURCES, Resource, cluster_role};
@@ -77,14 +74,6 @@ pub struct Reading {
     pub found: Gathered<Found>,
     /// The calls that it took.
     pub usage: ApiUsage,
-}
-
-/// Reads what `kubectl get … -o json` printed about one cluster.
-///
-/// # Errors
-/// When a file cannot be read or is something else, or none has a node.
-pub fn read_kubectl(paths: &[PathBuf]) -> Result<Gathered<Found>, KubectlError> {
-    Ok(cluster::found(kubectl::read(paths)?, cluster::PodList::Recorded))
 }
 
 /// A cluster as a place that was read already, with a connection for each region of its

@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names of resources, or of device classes, that one message has.
 const MOST_NAMES: usize = 3;
 
-/// Pods by namespace and name.
+/// Pods, and claims of devices, by namespace and name.
 type Pods = BTreeMap<(String, String), PodObject>;
+type Claims = BTreeMap<(String, String), DeviceClaimObject>;
 type Nodes = BTreeMap<String, NodeObject>;
 
 /// Such nodes by name, and why: one cause of each kind.
@@ -29,7 +30,7 @@ impl<'a> Unclear<'a> {
     pub(super) fn of(
         nodes: &'a Nodes,
         pods: &'a Pods,
-        claims: &[DeviceClaimObject],
+        claims: &Claims,
         unlisted: &[Unlisted<'_>],
     ) -> Self {
         let mut unclear = Self::default();
@@ -100,11 +101,11 @@ fn nodes_of<'a>(unlisted: &Unlisted<'_>, nodes: &'a Nodes, pods: &'a Pods) -> BT
 
 /// Nodes with a pod that has claims of devices of which not all were read: allocated, and
 /// reserved for that pod.
-fn unread<'a>(pods: &'a Pods, claims: &[DeviceClaimObject]) -> BTreeSet<&'a str> {
+fn unread<'a>(pods: &'a Pods, claims: &Claims) -> BTreeSet<&'a str> {
     let mut read: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let is_allocated =
         |claim: &&DeviceClaimObject| !claim.status.allocation.devices.results.0.is_empty();
-    for claim in claims.iter().filter(is_allocated) {
+    for claim in claims.values().filter(is_allocated) {
         for pod in dra::consumers(claim) {
             *read.entry((claim.metadata.namespace.as_str(), pod)).or_default() += 1;
         }
@@ -136,22 +137,15 @@ pub(super) struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     /// A claim that several pods share is counted for the first of them.
-    pub(super) fn of(pods: &'a Pods, claims: &'a [DeviceClaimObject]) -> Self {
-        let by_name: BTreeMap<(&str, &str), &DeviceClaimObject> = claims
-            .iter()
-            .map(|claim| {
-                let metadata = &claim.metadata;
-                ((metadata.namespace.as_str(), metadata.name.as_str()), claim)
-            })
-            .collect();
+    pub(super) fn of(pods: &'a Pods, claims: &Claims) -> Self {
         let mut waiting = Self::default();
         let (mut seen, mut unclear, mut classes) = (BTreeSet::new(), 0_u64, BTreeSet::new());
         for ((namespace, _), pod) in pods.iter().filter(|(_, pod)| pods::waits(pod)) {
             let mut is_unclear = false;
             let mut counts: BTreeMap<&'static str, u32> = BTreeMap::new();
             for own in &pod.spec.resource_claims.0 {
-                let key = (namespace.as_str(), name_of(own, pod));
-                let Some(claim) = by_name.get(&key) else {
+                let key = (namespace.clone(), name_of(own, pod).to_owned());
+                let Some(claim) = claims.get(&key) else {
                     is_unclear = true;
                     continue;
                 };
