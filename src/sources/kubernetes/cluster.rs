@@ -131,31 +131,27 @@ fn claims<'a>(
 ) -> (Vec<Claim>, BTreeSet<&'a str>) {
     let Objects { makers, namespaces, .. } = objects;
     let mut holders = Holders::of(makers, namespaces, &objects.nodes);
-    let mut claims = Vec::new();
-    let mut missing = BTreeSet::new();
-    let mut allocated = BTreeSet::new();
-    for held_devices in held {
-        let Some(node) = nodes.get(held_devices.node) else {
-            missing.insert(held_devices.node);
+    let (mut claims, mut missing, mut allocated) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    // Of the devices of a node; of those of none as long as it waits.
+    let claim = |holder, devices, node: Option<&Described>, since| Claim {
+        holder,
+        devices,
+        state: if node.is_some() { ClaimState::Running } else { ClaimState::Pending },
+        since,
+        machine: node.map(|described| described.node.machine.clone()),
+    };
+    for Held { claim: object, node, devices } in held {
+        let Some(described) = nodes.get(node) else {
+            missing.insert(*node);
             continue;
         };
-        let (holder, pod) = holder_of(held_devices.claim, objects, &mut holders);
-        let metadata = &held_devices.claim.metadata;
-        let created = metadata.creation_timestamp.map(|time| time.0);
+        let (holder, pod) = holder_of(object, objects, &mut holders);
         if let Some(pod) = &holder.pod {
             allocated.insert((holder.namespace.clone(), pod.clone()));
         }
-        claims.push(Claim {
-            holder,
-            devices: Devices {
-                resource: held_devices.driver.to_owned(),
-                unit: held_devices.unit.clone(),
-                count: held_devices.count,
-            },
-            state: ClaimState::Running,
-            since: pod.and_then(pods::since).or(created),
-            machine: Some(node.node.machine.clone()),
-        });
+        let created = object.metadata.creation_timestamp.map(|time| time.0);
+        let since = pod.and_then(pods::since).or(created);
+        claims.push(claim(holder, devices.clone(), Some(described), since));
     }
     for (name, pod) in &objects.pods {
         if pods::has_ended(pod) || pods::is_held_back(pod) {
@@ -172,33 +168,14 @@ fn claims<'a>(
                 missing.insert(on);
                 continue;
             }
-            claims.push(Claim {
-                holder: holders.pod(pod),
-                devices: Devices {
-                    resource: resource.to_owned(),
-                    unit: node.map_or_else(
-                        || usual_unit(resource, nodes),
-                        |described| described.unit(resource),
-                    ),
-                    count,
-                },
-                state: if node.is_some() { ClaimState::Running } else { ClaimState::Pending },
-                since: pods::since(pod),
-                machine: node.map(|described| described.node.machine.clone()),
-            });
+            let unit = node.map_or_else(|| usual_unit(resource, nodes), |node| node.unit(resource));
+            let devices = Devices { resource: resource.to_owned(), unit, count };
+            claims.push(claim(holders.pod(pod), devices, node, pods::since(pod)));
         }
     }
-    claims.extend(waiting.devices.iter().map(|request| Claim {
-        holder: holders.pod(request.pod),
-        devices: Devices {
-            resource: request.driver.to_owned(),
-            unit: DeviceUnit::Whole,
-            count: request.count,
-        },
-        state: ClaimState::Pending,
-        since: pods::since(request.pod),
-        machine: None,
-    }));
+    for (pod, devices) in &waiting.devices {
+        claims.push(claim(holders.pod(pod), devices.clone(), None, pods::since(pod)));
+    }
     (claims, missing)
 }
 

@@ -4,7 +4,7 @@
 use super::devices::Device;
 use super::objects::{DeviceClaimObject, SliceObject};
 use super::resources::{model_of_product, slices_of, slices_of_card};
-use crate::domain::{DeviceUnit, GpuModel};
+use crate::domain::{DeviceUnit, Devices, GpuModel};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Drivers of accelerators.
@@ -120,9 +120,7 @@ fn unit_of(device: &Device, model: Option<&GpuModel>) -> Option<DeviceUnit> {
 pub(super) struct Held<'a> {
     pub claim: &'a DeviceClaimObject,
     pub node: &'a str,
-    pub driver: &'a str,
-    pub unit: DeviceUnit,
-    pub count: u32,
+    pub devices: Devices,
 }
 
 /// A device that a claim holds, and that no slice describes.
@@ -166,12 +164,9 @@ pub(super) fn held<'a>(
             let unit = shared(&known.unit, sharers[&key]);
             *counts.entry((known.node.as_str(), device.driver.as_str(), unit)).or_default() += 1;
         }
-        held.extend(counts.into_iter().map(|((node, driver, unit), count)| Held {
-            claim,
-            node,
-            driver,
-            unit,
-            count,
+        held.extend(counts.into_iter().map(|((node, driver, unit), count)| {
+            let devices = Devices { resource: driver.to_owned(), unit, count };
+            Held { claim, node, devices }
         }));
     }
     (held, unlisted)
@@ -276,10 +271,9 @@ mod tests {
         assert_eq!(pools, ["p"]);
         let physical: Vec<(String, u32)> = held
             .iter()
-            .map(|held_devices| {
-                let physical =
-                    held_devices.unit.physical(held_devices.count).round_dp(6).normalize();
-                (physical.to_string(), held_devices.count)
+            .map(|Held { devices, .. }| {
+                let physical = devices.unit.physical(devices.count).round_dp(6).normalize();
+                (physical.to_string(), devices.count)
             })
             .collect();
         let expected = [("0.5", 1), ("0.428571", 1), ("0.5", 1)];

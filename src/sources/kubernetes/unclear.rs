@@ -6,7 +6,7 @@ use super::dra::{self, Unlisted, driver_of_class};
 use super::objects::{DeviceClaimObject, NodeObject, PodClaim, PodObject};
 use super::pods;
 use super::resources::is_foreign;
-use crate::domain::{Cause, CauseKind};
+use crate::domain::{Cause, CauseKind, DeviceUnit, Devices};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of resources, or of device classes, that one message has.
@@ -120,18 +120,11 @@ fn unread<'a>(pods: &'a Pods, claims: &Claims) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// Devices of one driver that a pod waits for.
-#[derive(Debug)]
-pub(super) struct Awaited<'a> {
-    pub pod: &'a PodObject,
-    pub driver: &'static str,
-    pub count: u32,
-}
-
 /// What pods wait for, and why of some pods that is not known.
 #[derive(Debug, Default)]
 pub(super) struct Waiting<'a> {
-    pub devices: Vec<Awaited<'a>>,
+    /// Those of one driver, by the pod that waits for them.
+    pub devices: Vec<(&'a PodObject, Devices)>,
     pub cause: Option<Cause>,
 }
 
@@ -166,10 +159,9 @@ impl<'a> Waiting<'a> {
                 }
             }
             unclear += u64::from(is_unclear);
-            waiting.devices.extend(counts.into_iter().map(|(driver, count)| Awaited {
-                pod,
-                driver,
-                count,
+            waiting.devices.extend(counts.into_iter().map(|(driver, count)| {
+                let resource = driver.to_owned();
+                (pod, Devices { resource, unit: DeviceUnit::Whole, count })
             }));
         }
         if unclear > 0 {
