@@ -412,35 +412,23 @@ fn cost_usd(planned: &[Planned<'_>]) -> Decimal {
 /// A region with its jobs.
 type RegionJobs<'a> = (&'a Place<'a>, Vec<TrainingJob>);
 
-/// Jobs that changed in a window, of each region that has any.
-async fn training_jobs<'a>(
-    regions: Vec<&'a Place<'a>>,
-    window: Window,
-) -> Gathered<Vec<RegionJobs<'a>>> {
-    let asked = regions.into_iter().filter_map(|place| {
-        let source = place.connection.jobs.as_ref()?;
-        Some(async move { (place, source(window).await) })
-    });
-    let answers: Vec<_> = stream::iter(asked).buffered(REGIONS_OF_JOBS).collect().await;
-    let mut jobs = Vec::new();
-    let mut gaps = Vec::new();
-    for (place, answer) in answers {
-        gaps.extend(place.named(answer.gaps));
-        if !answer.value.is_empty() {
-            jobs.push((place, answer.value));
-        }
-    }
-    Gathered { value: jobs, gaps }
-}
-
-/// Training jobs of every region, and prices of their types and of those of instances.
+/// Training jobs of every region that changed in a window, and prices of their types and of those
+/// of instances.
 async fn jobs_and_prices(
     fleet: &Fleet<'_>,
     options: &GatherOptions,
     window: Window,
 ) -> (Gathered<Vec<TrainingJob>>, Gathered<PriceBook>) {
-    let read = fleet.regions.iter().map(|(place, _)| *place).collect();
-    let Gathered { value: jobs, gaps } = training_jobs(read, window).await;
+    let asked = fleet.regions.iter().filter_map(|(place, _)| {
+        let source = place.connection.jobs.as_ref()?;
+        Some(async move { (*place, source(window).await) })
+    });
+    let mut answers = stream::iter(asked).buffered(REGIONS_OF_JOBS);
+    let (mut jobs, mut gaps) = (Vec::new(), Vec::new());
+    while let Some((place, answer)) = answers.next().await {
+        gaps.extend(place.named(answer.gaps));
+        jobs.push((place, answer.value));
+    }
     let priced = prices(fleet, &jobs, options, window).await;
     (Gathered { value: jobs.into_iter().flat_map(|(_, own)| own).collect(), gaps }, priced)
 }
