@@ -17,8 +17,9 @@ use aws_sdk_ec2::types::{
     ReservedInstances as Ec2Reserved,
 };
 use aws_sdk_savingsplans::types::{
-    SavingsPlan as Plan, SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement,
-    SavingsPlanProductType, SavingsPlanRateFilterAttribute, SavingsPlanRatePropertyKey,
+    SavingsPlan as Plan, SavingsPlanOfferingRate,
+    SavingsPlanOfferingRateFilterElement as RateFilter, SavingsPlanProductType,
+    SavingsPlanRateFilterAttribute as Attribute, SavingsPlanRatePropertyKey as Property,
     SavingsPlanRateServiceCode, SavingsPlanRateUnit, SavingsPlanState, SavingsPlanType,
 };
 use jiff::Timestamp;
@@ -267,16 +268,10 @@ pub async fn savings_plan_rates(
             .savings_plan_types(SavingsPlanType::Compute)
             .products(SavingsPlanProductType::Ec2)
             .service_codes(SavingsPlanRateServiceCode::Ec2)
-            .filters(rate_filter(SavingsPlanRateFilterAttribute::Region, [region]))
-            .filters(rate_filter(
-                SavingsPlanRateFilterAttribute::InstanceType,
-                instance_types.iter().map(String::as_str),
-            ))
-            .filters(rate_filter(
-                SavingsPlanRateFilterAttribute::ProductDescription,
-                ["Linux/UNIX"],
-            ))
-            .filters(rate_filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
+            .filters(rate_filter(Attribute::Region, [region]))
+            .filters(rate_filter(Attribute::InstanceType, instance_types))
+            .filters(rate_filter(Attribute::ProductDescription, ["Linux/UNIX"]))
+            .filters(rate_filter(Attribute::Tenancy, ["shared"]))
             .max_results(RATES_AT_ONCE)
             .set_next_token(token)
             .send()
@@ -289,14 +284,9 @@ pub async fn savings_plan_rates(
     listed.await
 }
 
-fn rate_filter<'a>(
-    name: SavingsPlanRateFilterAttribute,
-    values: impl IntoIterator<Item = &'a str>,
-) -> SavingsPlanOfferingRateFilterElement {
-    SavingsPlanOfferingRateFilterElement::builder()
-        .name(name)
-        .set_values(Some(values.into_iter().map(str::to_owned).collect()))
-        .build()
+fn rate_filter(name: Attribute, values: impl IntoIterator<Item: Into<String>>) -> RateFilter {
+    let values = values.into_iter().map(Into::into).collect();
+    RateFilter::builder().name(name).set_values(Some(values)).build()
 }
 
 /// `None` for a rate of another unit, term or currency than the catalog knows.
@@ -317,16 +307,16 @@ fn quote(rate: &SavingsPlanOfferingRate, region: &str, read_on: Date) -> Option<
     if rate.unit()? != &SavingsPlanRateUnit::Hours || !rate.usage_type()?.contains("BoxUsage:") {
         return None;
     }
-    let property = |wanted: SavingsPlanRatePropertyKey| {
+    let property = |wanted: Property| {
         rate.properties()
             .iter()
             .find(|property| property.name() == Some(wanted.as_str()))
             .and_then(|property| property.value())
     };
-    if property(SavingsPlanRatePropertyKey::Region) != Some(region) {
+    if property(Property::Region) != Some(region) {
         return None;
     }
-    let name = property(SavingsPlanRatePropertyKey::InstanceType)?;
+    let name = property(Property::InstanceType)?;
     let key = PriceKey::linux_on_demand(region, name).with_option(option);
     let rate = HourlyRate::new(amount.round_dp(6).normalize(), currency)?;
     Some((key, observed(rate, None, (read_on, read_on), RATES)))

@@ -12,6 +12,7 @@ use crate::domain::{
     Provider, ResourceId, Tenancy, Volume,
 };
 use crate::sources::Outcome;
+use crate::sources::error::or_gap;
 use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
 use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance, InstanceType, InstanceTypeInfo, Tag};
 use rust_decimal::Decimal;
@@ -240,28 +241,22 @@ pub async fn idle_storage_resources(
     if instance_ids.is_empty() {
         return;
     }
-    match volumes(clients, &volume_ids).await {
-        Ok(known) => {
-            let instances = inventory.value.iter_mut();
-            for volume in instances.flat_map(|instance| &mut instance.volumes) {
-                if let Some((volume_type, size_gib)) = known.get(&volume.id) {
-                    volume.volume_type.clone_from(volume_type);
-                    volume.size_gib = *size_gib;
-                }
-            }
+    let known = volumes(clients, &volume_ids).await;
+    let known = or_gap(known, GapSubject::Volumes, &clients.region, "");
+    let known = known.leave_gaps(&mut inventory.gaps);
+    for volume in inventory.value.iter_mut().flat_map(|instance| &mut instance.volumes) {
+        if let Some((volume_type, size_gib)) = known.get(&volume.id) {
+            volume.volume_type.clone_from(volume_type);
+            volume.size_gib = *size_gib;
         }
-        Err(error) => inventory.gaps.push(error.gap(GapSubject::Volumes, &clients.region, "")),
     }
-    match addresses(clients, &instance_ids).await {
-        Ok(found) => {
-            for (id, address) in found {
-                let mut instances = inventory.value.iter_mut();
-                if let Some(owner) = instances.find(|instance| instance.id.as_str() == id) {
-                    owner.addresses.push(Address { id: address });
-                }
-            }
+    let found = addresses(clients, &instance_ids).await;
+    let found = or_gap(found, GapSubject::Addresses, &clients.region, "");
+    for (id, address) in found.leave_gaps(&mut inventory.gaps) {
+        let mut instances = inventory.value.iter_mut();
+        if let Some(owner) = instances.find(|instance| instance.id.as_str() == id) {
+            owner.addresses.push(Address { id: address });
         }
-        Err(error) => inventory.gaps.push(error.gap(GapSubject::Addresses, &clients.region, "")),
     }
 }
 
@@ -332,19 +327,15 @@ fn shape(info: &InstanceTypeInfo) -> Option<InstanceShape> {
         return Some(known.clone());
     }
     let gpu = gpus(info).or_else(|| neuron_devices(info));
-    let accelerator = if info.gpu_info().is_some() {
-        AcceleratorKind::Gpu
-    } else if info.neuron_info().is_some() {
-        AcceleratorKind::Neuron
-    } else if info.inference_accelerator_info().is_some() {
-        AcceleratorKind::Inference
-    } else if info.media_accelerator_info().is_some() {
-        AcceleratorKind::Media
-    } else if info.fpga_info().is_some() {
-        AcceleratorKind::Fpga
-    } else {
-        AcceleratorKind::Cpu
-    };
+    let kinds = [
+        (info.gpu_info().is_some(), AcceleratorKind::Gpu),
+        (info.neuron_info().is_some(), AcceleratorKind::Neuron),
+        (info.inference_accelerator_info().is_some(), AcceleratorKind::Inference),
+        (info.media_accelerator_info().is_some(), AcceleratorKind::Media),
+        (info.fpga_info().is_some(), AcceleratorKind::Fpga),
+    ];
+    let known = kinds.into_iter().find(|(has_info, _)| *has_info);
+    let accelerator = known.map_or(AcceleratorKind::Cpu, |(_, kind)| kind);
     Some(InstanceShape {
         instance_type: name.to_owned(),
         accelerator,

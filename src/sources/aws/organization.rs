@@ -153,12 +153,6 @@ answers! { "PascalCase":
     }
 }
 
-impl Listed {
-    fn state(&self) -> Option<&str> {
-        self.state.as_deref().or(self.status.as_deref())
-    }
-}
-
 /// Every account of the organization; pages may be empty before the last.
 async fn listed_accounts(session: &Session) -> Outcome<Vec<Listed>> {
     let clients = session.in_region(organizations_region(session.home_region()));
@@ -183,7 +177,7 @@ fn chosen(
     let mut active: BTreeSet<&str> = BTreeSet::new();
     let mut unclear: BTreeMap<&str, &str> = BTreeMap::new();
     for account in listed {
-        match account.state() {
+        match account.state.as_deref().or(account.status.as_deref()) {
             Some(ACTIVE) => {
                 active.insert(&account.id);
             }

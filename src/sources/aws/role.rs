@@ -9,6 +9,7 @@ use crate::sources::{Outcome, SourceError};
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::future;
 use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 
@@ -96,7 +97,7 @@ impl AssumedRole {
     /// Credentials that hold for a while. One call renews them, and all others wait for it.
     async fn credentials(&self) -> Outcome<Credentials> {
         let mut held = self.lease.lock().await;
-        let is_refused = self.renewal.is_due();
+        let is_refused = self.renewal.swap(false, Ordering::Relaxed);
         let now = SystemTime::now();
         let current = held.as_ref().filter(|_| !is_refused);
         if let Some(lease) = current.filter(|lease| now < lease.renew_at) {

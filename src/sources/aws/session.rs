@@ -79,20 +79,8 @@ impl AwsOptions {
 }
 
 /// Whether a service refused credentials as expired, so that others have to take their
-/// place whatever the clock says.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Renewal(Arc<AtomicBool>);
-
-impl Renewal {
-    fn demand(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Answered once for each demand.
-    pub(super) fn is_due(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
-    }
-}
+/// place whatever the clock says. Whoever replaces them takes it back.
+pub(super) type Renewal = Arc<AtomicBool>;
 
 /// A set of credentials with everything that is shared between its clients.
 #[derive(Debug, Clone)]
@@ -164,7 +152,7 @@ impl Session {
 
     /// Has the next call use other credentials; whether there can be others.
     pub(super) fn renew(&self) -> bool {
-        self.renewal.as_ref().map(Renewal::demand).is_some()
+        self.renewal.as_ref().map(|is_due| is_due.store(true, Ordering::Relaxed)).is_some()
     }
 
     /// A client of STS in the region that the configuration names.

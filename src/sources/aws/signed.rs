@@ -44,21 +44,17 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    fn content_type(self) -> &'static str {
-        match self {
-            Self::Json(_) => "application/x-amz-json-1.1",
-            Self::Json10(_) => "application/x-amz-json-1.0",
-            Self::Query(_) => "application/x-www-form-urlencoded; charset=utf-8",
-            Self::Rest(_) => "application/json",
-        }
-    }
-
-    /// The header that names the operation, where the body does not.
-    fn target(self, operation: &str) -> Option<String> {
-        match self {
-            Self::Json(prefix) | Self::Json10(prefix) => Some(format!("{prefix}.{operation}")),
-            Self::Query(_) | Self::Rest(_) => None,
-        }
+    /// The headers that a service reads a request by: one names the operation, where neither body
+    /// nor path does.
+    fn headers(self, operation: &str) -> Vec<Header> {
+        let (content_type, target) = match self {
+            Self::Json(prefix) => ("application/x-amz-json-1.1", Some(prefix)),
+            Self::Json10(prefix) => ("application/x-amz-json-1.0", Some(prefix)),
+            Self::Query(_) => ("application/x-www-form-urlencoded; charset=utf-8", None),
+            Self::Rest(_) => ("application/json", None),
+        };
+        let target = target.map(|prefix| ("x-amz-target", format!("{prefix}.{operation}")));
+        [("content-type", content_type.to_owned())].into_iter().chain(target).collect()
     }
 
     /// The path of the operation behind the host, where it has one.
@@ -117,18 +113,11 @@ struct Call<'a> {
     action: &'static str,
     region: &'a str,
     url: String,
-    target: Option<String>,
+    headers: Vec<Header>,
     body: String,
 }
 
 impl Call<'_> {
-    /// The headers that a service reads a request by.
-    fn headers(&self) -> Vec<(&'static str, &str)> {
-        let content_type = ("content-type", self.service.protocol.content_type());
-        let target = self.target.as_deref().map(|target| ("x-amz-target", target));
-        [content_type].into_iter().chain(target).collect()
-    }
-
     /// The headers that sign it.
     fn signature(
         &self,
@@ -136,7 +125,8 @@ impl Call<'_> {
         at: SystemTime,
     ) -> Result<Vec<Header>, Unsigned> {
         let Self { service, region, url, body, .. } = self;
-        let headers = self.headers();
+        let headers = self.headers.iter().map(|(name, value)| (*name, value.as_str()));
+        let headers: Vec<(&str, &str)> = headers.collect();
         let post = Post { service: service.signing_name, region, url, headers: &headers, body };
         post.signature(credentials, at)
     }
@@ -146,8 +136,8 @@ impl Call<'_> {
         let mut request = HttpRequest::new(SdkBody::from(self.body.as_str()));
         request.set_method("POST")?;
         request.set_uri(self.url.as_str())?;
-        let own = self.headers().into_iter().map(|(name, value)| (name, value.to_owned()));
-        for (name, value) in own.chain(self.signature(credentials, at)?) {
+        let signature = self.signature(credentials, at)?;
+        for (name, value) in self.headers.iter().cloned().chain(signature) {
             request.headers_mut().try_insert(name, value)?;
         }
         Ok(request)
@@ -216,8 +206,8 @@ impl RegionClients {
         let Self { session, region, .. } = self;
         let action = service.action(operation)?;
         let url = session.url_of(service, region, operation);
-        let target = service.protocol.target(operation);
-        let call = Call { service, action, region, url, target, body };
+        let headers = service.protocol.headers(operation);
+        let call = Call { service, action, region, url, headers, body };
         let answer = session.persistent(action, || session.tried(&call)).await;
         Ok((action, answer.map_err(|failed| failed.error)?))
     }
@@ -352,7 +342,7 @@ mod tests {
             action: ACTION,
             region,
             url: url.to_owned(),
-            target: SERVICE.protocol.target("ListAccounts"),
+            headers: SERVICE.protocol.headers("ListAccounts"),
             body: body.to_owned(),
         };
         let mut headers = call.signature(&credentials, at()).expect("it can be signed");
@@ -403,7 +393,7 @@ mod tests {
             action: ACTION,
             region: "us-east-1",
             url: "https://autoscaling.us-east-1.amazonaws.com/".to_owned(),
-            target: AUTO_SCALING.protocol.target("DescribeAutoScalingGroups"),
+            headers: AUTO_SCALING.protocol.headers("DescribeAutoScalingGroups"),
             body: AUTO_SCALING.protocol.form("DescribeAutoScalingGroups", &[name]),
         };
         let form = "Action=DescribeAutoScalingGroups&Version=2011-01-01\

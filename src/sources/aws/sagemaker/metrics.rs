@@ -179,44 +179,42 @@ impl Variant {
         };
         let mib = self.vram_mib.map(|mib| mib as f64 / 100.0);
         let mib = mib.filter(|_| named.iter().all(Option::is_some));
-        let mut series = Vec::new();
         // Values up to a limit, each times a factor.
-        let mut add =
-            |gpu, metric, statistic, (values, factor, limit): (&MetricValues, f64, Option<f64>)| {
-                let raw = values.iter().map(|(time, value)| match limit {
-                    Some(most) if *value > most => (*time, most * factor),
-                    _ => (*time, *value * factor),
-                });
-                let (points, rejected) = Points::clean(raw, (metric, statistic), window, period);
-                if points.is_empty() && rejected.total() == 0 {
-                    return;
-                }
-                series.extend(self.members.iter().map(|member| Series {
-                    instance: member.clone(),
-                    gpu,
-                    metric,
-                    statistic,
-                    source: SeriesSource::SageMaker,
-                    joined_by: JoinedBy::InstanceId,
-                    points: points.clone(),
-                    rejected,
-                }));
-            };
+        let mut sums: Vec<(_, _, _, &MetricValues, f64, Option<f64>)> = Vec::new();
         let (average, maximum) = (Statistic::Average, Statistic::Maximum);
         for gpu in named {
-            let utilization = Metric::GpuUtilization;
-            add(gpu, utilization, average, (&mean, 1.0 / gpus, None));
-            add(gpu, utilization, maximum, (&busiest, 1.0, self.most()));
+            sums.push((gpu, Metric::GpuUtilization, average, &mean, 1.0 / gpus, None));
+            sums.push((gpu, Metric::GpuUtilization, maximum, &busiest, 1.0, self.most()));
             let Some(mib) = mib else { continue };
-            let used = Metric::GpuMemoryUsed;
             // The sum bounds the memory of each of several, and is the memory of one.
-            add(gpu, used, maximum, (&fullest, mib, self.most()));
+            sums.push((gpu, Metric::GpuMemoryUsed, maximum, &fullest, mib, self.most()));
             if self.gpus == 1 {
-                add(gpu, used, average, (&memory, mib, None));
+                sums.push((gpu, Metric::GpuMemoryUsed, average, &memory, mib, None));
             }
         }
         let share = 1.0 / f64::from(self.vcpu.max(1));
-        add(None, Metric::CpuUtilization, average, (&cpu, share, None));
+        sums.push((None, Metric::CpuUtilization, average, &cpu, share, None));
+        let mut series = Vec::new();
+        for (gpu, metric, statistic, values, factor, limit) in sums {
+            let raw = values.iter().map(|(time, value)| match limit {
+                Some(most) if *value > most => (*time, most * factor),
+                _ => (*time, *value * factor),
+            });
+            let (points, rejected) = Points::clean(raw, (metric, statistic), window, period);
+            if points.is_empty() && rejected.total() == 0 {
+                continue;
+            }
+            series.extend(self.members.iter().map(|member| Series {
+                instance: member.clone(),
+                gpu,
+                metric,
+                statistic,
+                source: SeriesSource::SageMaker,
+                joined_by: JoinedBy::InstanceId,
+                points: points.clone(),
+                rejected,
+            }));
+        }
         series
     }
 
