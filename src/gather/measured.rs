@@ -95,7 +95,7 @@ pub(super) struct Missing {
 /// Makes the calls, and lets their points go.
 pub(super) async fn measured(
     planned: Vec<Planned<'_>>,
-    (window, period_seconds): Grid,
+    grid: Grid,
     mut recorder: Option<&mut Recorder>,
 ) -> Gathered<Measured> {
     let turns: Vec<Semaphore> = planned.iter().map(|_| Semaphore::new(CALLS_AT_ONCE)).collect();
@@ -122,7 +122,7 @@ pub(super) async fn measured(
     let number = Some(calls.len() as u64);
     let _work = WORK.begin("calls for metrics".to_owned(), number, WorkUnit::Things);
     let mut answers = stream::iter(calls).buffered(at_once);
-    let mut sums = Sums::new((window, period_seconds));
+    let mut sums = Sums::new(grid);
     let mut gaps = Vec::new();
     while let Some(answer) = answers.next().await {
         WORK.advance(1);
@@ -142,10 +142,10 @@ struct Sums {
 }
 
 impl Sums {
-    fn new((window, period_seconds): Grid) -> Self {
+    fn new(grid: Grid) -> Self {
         Self {
-            grid: (window, period_seconds),
-            usage: UsageBuilder::new(window, period_seconds),
+            grid,
+            usage: UsageBuilder::new(grid.0, grid.1),
             stretches: BTreeMap::new(),
             measured: Measured::default(),
         }

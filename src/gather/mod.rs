@@ -1,19 +1,18 @@
 //! Gathering: which calls for which scope, and running them with bounded
 //! concurrency. Partial truth travels with its gaps.
 
-mod days;
+mod history;
 mod machines;
 mod measured;
 mod prices;
 mod quotes;
 mod refresh;
-mod rolled_up;
 mod run;
 
+pub use history::{OtherPeriods, add_rollups};
 pub use machines::add_cluster;
 pub use measured::Refine;
 pub use refresh::{PublicRefresh, RefreshOptions, refresh_prices, refresh_public_prices};
-pub use rolled_up::{OtherPeriods, add_rollups};
 pub use run::{GatherError, GatherOptions, gather};
 
 use crate::domain::Gap;

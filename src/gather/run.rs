@@ -2,12 +2,11 @@
 //! wait for each other. One denied region or interface is a gap; nothing at
 //! all is an error.
 
-use super::days::Days;
+use super::history::{Days, OtherPeriods, RolledUp, check};
 use super::machines::{join, once};
 use super::measured::{Grid, Home, Measured, Planned, Refine, complete, measured, planned};
 use super::prices::{add_known_prices, job_price_ask, price_ask, prices_not_asked_for};
 use super::quotes::{QuoteQuery, quotes};
-use super::rolled_up::{OtherPeriods, RolledUp, check};
 use super::{PLACES_AT_ONCE, Place, of_account, places};
 use crate::catalog::known_shape;
 use crate::domain::{

@@ -132,7 +132,7 @@ fn claims<'a>(
     let Objects { makers, namespaces, .. } = objects;
     let mut holders = Holders::of(makers, namespaces, &objects.nodes);
     let (mut claims, mut missing, mut allocated) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    // Of the devices of a node; of those of none as long as it waits.
+    // Whoever has no node waits.
     let claim = |holder, devices, node: Option<&Described>, since| Claim {
         holder,
         devices,

@@ -102,7 +102,8 @@ async fn output_of(plugin: &ExecConfig) -> io::Result<(Vec<u8>, ExitStatus)> {
     output(&mut program, MOST_BYTES + 1).await
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::time::Duration;
