@@ -255,7 +255,7 @@ fn what_is_no_output_of_kubectl_is_refused() {
         ("short.json", "{\"kind\": \"List\"", "invalid output of `kubectl"),
         ("list.json", "[]", "invalid output of `kubectl"),
         ("empty.json", "{\"kind\": \"List\", \"items\": []}", "no Kubernetes node in"),
-        ("kindless.json", "{\"items\": [{}]}", "the key `kind` is missing"),
+        ("kindless.json", "{\"items\": [{}]}", "missing field `kind`"),
         ("wrong.json", twice, "at `items[0]`"),
         (
             "page.json",

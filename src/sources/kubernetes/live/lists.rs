@@ -111,9 +111,7 @@ fn read_page(body: &[u8], resource: &Resource) -> Outcome<Page> {
         |why: String| SourceError::own(action, FailureKind::Unsupported, MALFORMED, why);
     let list = read_json(body, LONGEST_TEXT, PhantomData::<ListWire>);
     let list = list.map_err(|error| match error.source {
-        InvalidJson::Value(invalid) => {
-            malformed(format!("{}{}", invalid.words(), at(&error.place)))
-        }
+        InvalidJson::Value(invalid) => malformed(format!("{}{}", invalid.words, at(&error.place))),
         InvalidJson::Text(_) if body.first() == Some(&b'{') => {
             malformed("it is not complete JSON".to_owned())
         }
@@ -180,7 +178,7 @@ mod tests {
             ("{\"kind\": \"PodL", "it is not complete JSON"),
             (
                 "{\"kind\": \"PodList\", \"items\": 7}",
-                "found the number `7`, expected a list at `items`",
+                "invalid type: integer `7`, expected a list at `items`",
             ),
             (
                 "{\"kind\": \"PodList\", \"items\": [{\"spec\": {\"containers\": [{\"resources\": \
