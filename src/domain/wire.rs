@@ -100,8 +100,7 @@ impl<F: Form> Maybe<F> {
         deserializer: D,
     ) -> Result<Option<F::Value>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
-        let value = text.map(|text| F::read(&text)).transpose();
-        value.map_err(de::Error::custom)
+        text.map(|text| F::read(&text)).transpose().map_err(de::Error::custom)
     }
 }
 
@@ -283,8 +282,7 @@ pub(crate) fn renamed(earlier: &'static str, now: &'static str) -> impl FnMut(&m
         // What is null has neither of them.
         let both = json!({ "type": "object", "allOf": names });
         object.insert("not".to_owned(), both);
-        let required = object.get_mut("required").and_then(Json::as_array_mut);
-        let place = required.and_then(|keys| {
+        let place = object.get_mut("required").and_then(Json::as_array_mut).and_then(|keys| {
             let place = keys.iter().position(|key| key == now)?;
             Some(keys.remove(place))
         });

@@ -1,6 +1,7 @@
 //! The causes, each with what its details are, its words and what to do about it.
 
-use super::texts::{
+use super::words::Detail;
+use super::words::{
     ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, COMPARE_COUNTERS, COMPARE_ROLLUPS,
     CONFIGURE, COPY_FILE, HIDDEN_BY_MIG, KEEP_SAMPLING, KNOW_SCOPE, MEASURE_SLICES, NAME_COLUMNS,
     NAME_GPUS, NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO,
@@ -8,7 +9,6 @@ use super::texts::{
     ROLL_UP_AGAIN, SAMPLES_MISSING, SAMPLES_SPARSE, SCRAPE_MORE, SEE_BILL, SET_UP_METRICS,
     SLICES_UNMEASURED, STATE_PRICE, UNMATCHED, WRAPS,
 };
-use super::vocabulary::Detail;
 use crate::domain::named_enum;
 
 macro_rules! causes {

@@ -1,6 +1,98 @@
-//! The form in which a cause's words and its hint are written.
+//! What the details of causes are, the words of which some are made, the form in which a cause's
+//! words and its hint are written, and texts that several causes share.
 
 use crate::domain::separated;
+
+/// What a detail of a cause says, and so whether it may leave the house.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What this program asks for, such as `ec2:DescribeInstances` or
+    /// `kubernetes:nodes`; empty before the first call.
+    Action,
+    /// The name of a [`FailureKind`](super::FailureKind).
+    Failure,
+    /// A service's error code, or this program's own words for a failure.
+    Code,
+    /// What a service, the system or a file says, in its own words.
+    Foreign,
+    /// What is done without it.
+    Fallback,
+    /// A field of a service's answer.
+    Field,
+    Count,
+    Region,
+    /// Instance types, separated by `, `.
+    Types,
+    /// An instance's id.
+    Instance,
+    /// A host's name.
+    Host,
+    /// Names of hosts, separated by `, `.
+    Hosts,
+    /// An instant, RFC 3339.
+    Time,
+    /// What this program says of names and numbers, such as a price's key: the names
+    /// are not distinguished from the words.
+    Words,
+    /// Rules that are silent, separated by `, `; empty where they are not asked for.
+    Rules,
+    /// A measurement that right-sizing is missing, as it names it.
+    Demand,
+    /// [`FIGURES`], separated by `, `.
+    Figures,
+    /// Counts, each with one of [`POINT_REJECTIONS`], separated by `, `.
+    Rejections,
+    /// A currency's code.
+    Currency,
+    /// A commitment's id.
+    Commitment,
+    /// A tag's key.
+    Tag,
+    /// A time span for people, such as `2m 05s`.
+    Elapsed,
+}
+
+/// Fields of answers that can be unreadable.
+pub const ANSWER_FIELDS: &[&str] = &[
+    "available count", "class", "commitment", "currency", "end", "endpoint configuration",
+    "fixed price", "hourly price", "launch time", "lifecycle", "number of instances", "platform",
+    "start", "state", "term", "total", "type", "payment option", "variants", "zone",
+    // Of earlier recordings.
+    "way of payment",
+];
+
+/// What is done without what a call did not give.
+pub const FALLBACKS: &[&str] = &[
+    "",
+    "it is omitted",
+    "labels of namespaces are unknown",
+    "none are assumed",
+    "owners beyond these are unknown",
+    "previous prices are kept",
+    "the bundled catalog is used",
+    "they are omitted",
+    "the price cache, or else the bundled price catalog, is used where a price is available",
+    "the price cache, or else the bundled average, is used where available",
+    "what is requested of each node is unknown",
+    "what is requested of nodes with resource claims is unknown",
+    // Of earlier recordings.
+    "it is left out",
+    "they are taken to be none",
+    "the price cache, else the bundled book is used where it has a price",
+    "the price cache, else the bundled average is used where there is one",
+    "the bundled book is used",
+];
+
+/// Figures of a GPU that a file of samples may lack.
+pub const FIGURES: &[&str] = &[
+    "utilization", "memory utilization", "memory in use", "memory", "power", "power limit",
+    "energy", "temperature", "SM clock", "memory clock", "throttle reasons", "PCIe throughput",
+    "video encoder", "video decoder", "processes", "multiprocessor counters (GPM)",
+];
+
+/// Why points of a series are dropped.
+pub const POINT_REJECTIONS: [&str; 5] =
+    ["not a number", "negative", "over 100%", "duplicate", "in the future"];
 
 /// A text with its details, each where a form in braces stands for it:
 ///
@@ -52,6 +144,69 @@ fn shown(form: &str, detail: &str) -> String {
     let is_number = detail.bytes().all(|byte| byte.is_ascii_digit());
     if form == "," && is_number { separated(detail) } else { detail.to_owned() }
 }
+
+pub(super) const ANOTHER_PLACE: &str = "audit the account and region where the run was recorded; a run on \
+                             EC2 includes its instance ID unless recorded with `--no-imds`, and \
+                             a run in a container is matched by its GPUs to a run on the host";
+pub(super) const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pricing API";
+// Whether price lists were asked cannot be seen where this is said, and more asking may
+// not help.
+pub(super) const RECORD_PRICE: &str =
+    "record the price in the estate file (`--save`), with the origin `user`";
+pub(super) const RECORD_NIGHTS: &str = "`gpucost history record` stores an audit each night; pass its place with `--recorded-audits DIR`";
+pub(super) const RECORD_ON: &str =
+    "run `gpucost history record` every night, of all that is checked";
+pub(super) const STATE_PRICE: &str =
+    "state it in a file of your own prices, under `[prices]` in gpucost.toml";
+pub(super) const REFRESH_PRICES: &str =
+    "`gpucost pricing refresh` reads prices; you can set a custom price in the settings file";
+pub(super) const REFRESH_RATES: &str = "`gpucost pricing refresh` reads savings plan rates";
+pub(super) const RECORD_CLUSTER: &str = "record the whole cluster: `kubectl get nodes,pods,replicasets.apps,\
+                              jobs.batch --all-namespaces -o json`";
+pub(super) const SEE_BILL: &str = "see the purchase on the bill";
+pub(super) const SET_UP_METRICS: &str =
+    "`gpucost setup metrics` prints the CloudWatch agent configuration";
+pub(super) const COMPARE_COUNTERS: &str = "run `nvidia-smi dmon -s pu` on the machine: where it shows work, restart the exporter or the \
+     agent; where it shows none, check that the power is of the same GPU";
+pub(super) const ADD_MAXIMA: &str =
+    "request the statistic `maximum` in addition to `average`, or add it to the estate";
+pub(super) const CONFIGURE: &str = "set it in the configuration, or add a suppression";
+pub(super) const ADD_BUDGET: &str = "add a [[budget]] with `currency = \"{1}\"`";
+pub(super) const NAME_COLUMNS: &str = "check that the column names match the query";
+pub(super) const NAME_GPUS: &str = "read the log of each host separately, or also query `index` and `uuid`, so \
+                         that every row identifies its GPU";
+pub(super) const COPY_FILE: &str =
+    "no action needed if the sampler was killed; otherwise copy the file again";
+pub(super) const SAMPLES_MISSING: &str = "{,} of {,} expected samples are missing; the longest gap, {}, begins \
+                               {} after the start";
+pub(super) const HIDDEN_BY_MIG: &str = "{} does not report it for this GPU while MIG is enabled";
+pub(super) const NO_SUCH_CALL: &str = "{} does not provide this call";
+pub(super) const NOT_ALLOWED: &str = "{} does not allow it for this user";
+pub(super) const WRAPS: &str =
+    "its counter wraps after 4 GiB, which the link can transfer between two samples";
+pub(super) const KNOW_SCOPE: &str =
+    "check where the scope is known, or add a budget for everything";
+pub(super) const UNMATCHED: &str = "{,} series of {host|hosts} match no audited instance, or several, such as \
+                         those of {}";
+pub(super) const NOTHING_TO_DO: &str = "no action possible on this host; verdicts are made without it and \
+                             say so";
+pub(super) const ROLL_UP_AGAIN: &str =
+    "write the roll-ups of these days again, as docs/scale.md shows";
+pub(super) const NAME_INSTANCES: &str = "no action needed if they were terminated or are of another account; otherwise name the \
+     column that has the instances as `gpucost inventory` shows them, with `--columns`";
+pub(super) const NO_ROLLUPS: &str = "no instance of the inventory has a roll-up of a whole day of the window; {run is|runs are} \
+     of another account or region";
+pub(super) const COMPARE_ROLLUPS: &str = "compare the accounts, regions, instances and days of `usage_asked` with those of \
+     `gpucost inventory`; without `--account` and `--region`, a roll-up is of any of them";
+pub(super) const KEEP_SAMPLING: &str =
+    "check that the agent or exporter runs, at all hours in which the instance runs";
+pub(super) const SAMPLES_SPARSE: &str =
+    "samples of {GPU|GPUs} are about {} apart, which is more than an hour: coverage is low";
+pub(super) const SCRAPE_MORE: &str = "scrape the exporter at least once every 5 minutes";
+pub(super) const SLICES_UNMEASURED: &str = "{} of {MIG instance|MIG instances} report no utilization beside others of the same card: \
+     these cards are unmeasured";
+pub(super) const MEASURE_SLICES: &str =
+    "check that the exporter reports the engine activity of every MIG instance";
 
 #[cfg(test)]
 mod tests {
