@@ -8,7 +8,7 @@ use crate::domain::{
     Policy, Provider, Recommendation, Severity, Signal, Statistic, UtilizationSummary, Verdict,
     Workload, shell_word,
 };
-use crate::savings::{HeldMachines, Proposals, end_steps, NamedMembers, reserved_vram};
+use crate::savings::{HeldMachines, Proposals, end_steps, named_members, reserved_vram};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -259,7 +259,7 @@ impl Subject<'_> {
             return String::new();
         }
         let members: Vec<&Member> = self.workload.members.iter().collect();
-        NamedMembers(&members).to_string()
+        named_members(&members)
     }
 
     /// Those to stop, by name; empty where they are the whole group.
@@ -268,7 +268,7 @@ impl Subject<'_> {
         if free.is_empty() || free.len() == self.workload.members.len() {
             return self.idle_members();
         }
-        NamedMembers(&free).to_string()
+        named_members(&free)
     }
 
     /// The members but those whose devices were taken so lately that the idle time says nothing
