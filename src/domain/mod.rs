@@ -143,7 +143,7 @@ pub use usage::{
 };
 pub use use_signs::{IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, Unmeasured, UseSign};
 pub use verdict::{Classification, UsageState, Verdict};
-pub(crate) use wire::{Amount, AtMost, Change, Day, Form, Maybe, Parts, Price, Time, at_most};
+pub(crate) use wire::{Amount, AtMost, Change, Day, Form, Maybe, Parts, Price, Time};
 pub use work::{BegunWork, WORK, Work, WorkPiece, WorkUnit};
 pub use workload::{
     GPUS_TAG, INDEPENDENT, KindBasis, LINKED, Part, VRAM_TAG, Workload, WorkloadKind,

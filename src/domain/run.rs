@@ -1,8 +1,9 @@
 //! What a run of samples was taken on, how it ended, what the spot guard saw, and a run as far as
 //! another one is compared with it.
 
-use super::HourlyRate;
 use super::named::named_enum;
+use super::wire::{Time, at_most};
+use super::{HourlyRate, MOST_GPUS};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -72,23 +73,34 @@ pub fn pcie_bytes_per_second(generation: u32, lanes: f64) -> Option<f64> {
     (lanes > 0.0).then(|| bits / 8.0 * lanes)
 }
 
+/// GPUs and slices of one host: each GPU has up to seven, and is one itself.
+const MOST_DEVICES: usize = 8 * MOST_GPUS as usize;
+
 /// What a run was taken on.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// When sampling began.
+    #[serde(with = "Time")]
     pub started: Timestamp,
     /// Seconds between two samples, as asked for; absent for a log of another
     /// program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_seconds: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
     /// Whether a command ran under the sampler, so that its end is the end of
     /// the work.
     pub is_command: bool,
     /// The GPUs, by index; a GPU's MIG instances follow it.
+    #[serde(deserialize_with = "at_most::<_, _, MOST_DEVICES>")]
     pub gpus: Vec<GpuIdentity>,
 }
 
@@ -102,16 +114,27 @@ impl RunFacts {
     }
 }
 
+/// Kinds of units that one run counts.
+const MOST_UNITS: usize = 100;
+
 /// How a run ended.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunEnd {
     /// Seconds from its start, on the monotonic clock.
     pub elapsed_seconds: f64,
     /// Exit code of the command, when one ran to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// What the spot guard saw; absent where none watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spot: Option<SpotRun>,
     /// Units of work that its log showed, in the order in which they were asked for.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most::<_, _, MOST_UNITS>"
+    )]
     pub units: Vec<UnitsDone>,
 }
 
@@ -145,20 +168,24 @@ named_enum! {
 }
 
 /// An interruption that EC2 has announced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpotNotice {
     pub action: SpotAction,
     /// When EC2 acts, approximately.
+    #[serde(with = "Time")]
     pub time: Timestamp,
 }
 
 /// The interruption of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SpotInterruption {
+    #[serde(flatten)]
     pub notice: SpotNotice,
     /// When the notice was read, in seconds of the run.
     pub noticed_seconds: f64,
     /// The signal that the command got; absent where the notice was only recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warned_by: Option<String>,
     /// When EC2 acts, in seconds of the run.
     pub action_seconds: f64,
@@ -170,11 +197,14 @@ pub struct SpotInterruption {
 const NOTICE_SECONDS: f64 = 120.0;
 
 /// What the spot guard of a run saw.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SpotRun {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub interruption: Option<SpotInterruption>,
     /// Whether notices could not be read to the end of the run: what EC2 announced then is
     /// unknown.
+    #[serde(rename = "unread", skip_serializing_if = "std::ops::Not::not")]
     pub is_unread: bool,
 }
 
