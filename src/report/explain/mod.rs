@@ -112,7 +112,7 @@ impl<'a> Subject<'a> {
             ("AWS", opinion(audited)),
         ]);
         self.gpus = workload.gpus().collect();
-        self.levers = LEVERS.iter().map(|known| lever(known.kind(), audited, by)).collect();
+        self.levers = LEVERS.iter().map(|known| lever(known.kind, audited, by)).collect();
         self.plan("workload", audited, by);
     }
 
