@@ -4,10 +4,10 @@
 //! writers one succeeds. What is read is kept in a scratch folder as long as the bucket is open:
 //! objects do not change.
 
-use super::keys::Keys;
-use super::object::{Between, Created, IoAnswer, Listed, Room, Store, invalid, is_between};
-use super::place::{BucketAccess, BucketPlace};
-use super::transport::{BYTES_A_SECOND, Signed, Transport};
+use super::place::{
+    Between, BucketAccess, BucketPlace, Created, IoAnswer, Listed, Room, Store, invalid, is_between,
+};
+use super::transport::{BYTES_A_SECOND, Keys, Signed, Transport};
 use crate::domain::safe;
 use crate::sources::aws::Access;
 use crate::sources::tls::aws_connector;
