@@ -1,10 +1,9 @@
 //! The tables of a day: what each machine did, row by row, which machines were asked, and the list
 //! of the tables, which is written when all of them are there.
 
-use super::columns::{Cell, EPOCH, Kind, Schema, TableError, named, table};
-use super::seal::Seal;
-use super::table::Row;
-use super::table_writer::TableWriter;
+use super::columns::{Cell, EPOCH, Kind, Schema, TableError, table};
+use super::layout::Seal;
+use super::table::{Row, TableWriter};
 use crate::domain::{
     DAY_SECONDS, Fnv, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic,
 };
@@ -174,7 +173,7 @@ impl DayWriter {
 }
 
 fn text(text: &str) -> Cell {
-    Cell::Text(ByteArray::from(text))
+    Cell::Text(Some(ByteArray::from(text)))
 }
 
 fn some(number: i64) -> Cell {
@@ -207,11 +206,14 @@ pub(super) struct DayReader {
 }
 
 impl DayReader {
-    pub(super) fn new<'a>(day: Date, wanted: impl Iterator<Item = &'a StoredMachine>) -> Self {
-        let kept = wanted.map(|machine| {
-            (machine.instance.clone(), (machine.period_seconds, StoredUsage::default()))
-        });
-        Self { midnight: midnight(day), kept: kept.collect(), last: None }
+    pub(super) fn new(day: Date) -> Self {
+        Self { midnight: midnight(day), kept: BTreeMap::new(), last: None }
+    }
+
+    /// Takes what a machine did, from now on.
+    pub(super) fn want(&mut self, machine: &StoredMachine) {
+        let kept = (machine.period_seconds, StoredUsage::default());
+        self.kept.insert(machine.instance.clone(), kept);
     }
 
     /// Whether a machine is wanted.
@@ -265,11 +267,11 @@ fn take_series(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> 
     // No more were rejected than a number of 32 bits holds, so that sums of days are safe.
     let rejected = |column| row.some::<u32>(column).map(u64::from);
     kept.series.push(StoredSeries {
-        metric: named(row.text(3)?, Metric::from_name)?,
+        metric: row.named(3, Metric::from_name)?,
         gpu: row.whole(4)?,
-        statistic: named(row.text(5)?, Statistic::from_name)?,
-        source: named(row.text(6)?, SeriesSource::from_name)?,
-        joined_by: named(row.text(7)?, JoinedBy::from_name)?,
+        statistic: row.named(5, Statistic::from_name)?,
+        source: row.named(6, SeriesSource::from_name)?,
+        joined_by: row.named(7, JoinedBy::from_name)?,
         is_empty: flag(row, 8)?,
         figures: StoredFigures {
             count: row.whole(9)?,
@@ -305,8 +307,8 @@ fn take_period(
         return Err(TableError::Value);
     }
     kept.periods.push(StoredPeriod {
-        metric: named(row.text(3)?, Metric::from_name)?,
-        source: named(row.text(4)?, SeriesSource::from_name)?,
+        metric: row.named(3, Metric::from_name)?,
+        source: row.named(4, SeriesSource::from_name)?,
         index: u32::try_from(since / period).map_err(|_| TableError::Value)?,
         reported: row.some(6)?,
         sum: row.some(7)?,
@@ -319,9 +321,9 @@ fn take_period(
 
 /// Adds a step to the series that it is of; those of one series stand together.
 fn take_step(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> {
-    let metric = named(row.text(3)?, Metric::from_name)?;
+    let metric = row.named(3, Metric::from_name)?;
     let gpu: Option<u16> = row.whole(4)?;
-    let statistic = named(row.text(5)?, Statistic::from_name)?;
+    let statistic = row.named(5, Statistic::from_name)?;
     let mut series = kept.series.iter_mut();
     let series = series
         .find(|each_series| {

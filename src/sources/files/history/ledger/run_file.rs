@@ -2,8 +2,7 @@
 //! line, which is how engines read it, that ends with a checksum of the rest.
 
 use crate::domain::{Currency, Money, PastGap, PastTotals, RecordedRun, TagFilter};
-use crate::sources::files::history::layout::Named;
-use crate::sources::files::history::seal::{Seal, checksum};
+use crate::sources::files::history::layout::{Named, Seal, checksum};
 use crate::sources::files::shared::bounded::bounded;
 use crate::sources::files::shared::same_fields;
 use crate::sources::store::invalid;
