@@ -306,10 +306,9 @@ async fn write_parts(
         timeout_at(until.min(Instant::now() + READ_WITHIN), parts.next()).await.map_err(late)?
     {
         let part = part.map_err(failed)?;
-        let part = part.as_ref();
-        let taken = left.checked_sub(part.len() as u64);
+        let taken = left.checked_sub(part.as_ref().len() as u64);
         left = taken.ok_or_else(|| invalid("it is longer than its server says"))?;
-        out.write_all(part)?;
+        out.write_all(part.as_ref())?;
     }
     if left > 0 {
         return Err(ErrorKind::UnexpectedEof.into());

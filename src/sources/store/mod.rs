@@ -80,21 +80,16 @@ impl Folder {
 
     fn listed(&self, folder: &str, between: Between<'_>) -> io::Result<Vec<Listed>> {
         self.folder(folder)?;
-        let mut files = Vec::new();
+        let irregular = |name| Listed { name, bytes: 0, is_regular: false };
+        let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
         let mut room = Room::default();
-        let add = |found: &mut Vec<Listed>, room: &mut Room, file: Listed| {
-            room.take(&file.name)?;
-            found.push(file);
-            Ok::<(), io::Error>(())
-        };
-        let mut folders = vec![folder.to_owned()];
         while let Some(inner) = folders.pop() {
             let entries = match fs::read_dir(self.path(&inner)) {
                 Ok(entries) => entries,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) if inner == folder => return Err(error),
                 Err(_) => {
-                    add(&mut files, &mut room, irregular(inner))?;
+                    files.push(irregular(inner));
                     continue;
                 }
             };
@@ -105,17 +100,15 @@ impl Folder {
                 if !is_between(name.get(folder.len() + 1..).unwrap_or_default(), between) {
                     continue;
                 }
+                room.take(&name)?;
                 let kind = entry.file_type()?;
                 if part.to_str().is_none() || !(kind.is_dir() || kind.is_file()) {
-                    add(&mut files, &mut room, irregular(name))?;
+                    files.push(irregular(name));
                 } else if kind.is_dir() {
-                    room.take(&name)?;
                     folders.push(name);
-                } else {
+                } else if let Ok(there) = entry.metadata() {
                     // One that was removed meanwhile is not listed.
-                    let Ok(there) = entry.metadata() else { continue };
-                    let one = Listed { name, bytes: there.len(), is_regular: true };
-                    add(&mut files, &mut room, one)?;
+                    files.push(Listed { name, bytes: there.len(), is_regular: true });
                 }
             }
         }
@@ -144,10 +137,6 @@ impl Folder {
         let is_new = write_once(&path, |out| out.write_all(bytes))?;
         Ok(if is_new { Created::Now } else { Created::Before })
     }
-}
-
-fn irregular(name: String) -> Listed {
-    Listed { name, bytes: 0, is_regular: false }
 }
 
 impl Store for Folder {
