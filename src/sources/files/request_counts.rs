@@ -157,21 +157,13 @@ impl<'de> Deserialize<'de> for CountWire {
 
 impl AnswerWire {
     fn counts(self) -> Result<Vec<CountedRequests>, String> {
-        let by_time = match (self.metrics, self.data) {
-            (Some(AtMost(metrics)), None) => of_cloudwatch(metrics)?,
-            (None, Some(data))
-                if self.status.as_deref().is_none_or(|status| status == "success") =>
-            {
-                of_prometheus(data)?
-            }
-            (None, _) if self.status.is_some() => {
-                let kind = self.error_type.unwrap_or_default();
-                let error = self.error.unwrap_or_default();
-                return Err(format!(
-                    "Prometheus answered with an error: {} {}",
-                    quoted(&kind),
-                    quoted(&error)
-                ));
+        let by_time = match (self.metrics, self.data, self.status.as_deref()) {
+            (Some(AtMost(metrics)), None, _) => of_cloudwatch(metrics)?,
+            (None, Some(data), None | Some("success")) => of_prometheus(data)?,
+            (None, _, Some(_)) => {
+                let kind = quoted(&self.error_type.unwrap_or_default());
+                let error = quoted(&self.error.unwrap_or_default());
+                return Err(format!("Prometheus answered with an error: {kind} {error}"));
             }
             _ => {
                 return Err("expected `MetricDataResults` of CloudWatch, or `data` of Prometheus"
