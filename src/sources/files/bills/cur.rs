@@ -127,8 +127,7 @@ fn hours(row: &Fields<'_>, kind: LineKind) -> Result<Option<Decimal>, String> {
         return Ok(None);
     }
     let unit = row.text(Field::Unit)?;
-    let is_other = unit.is_some_and(|unit| !is_hours(&unit));
-    Ok(row.number(Field::Quantity)?.filter(|_| !is_other))
+    Ok(row.number(Field::Quantity)?.filter(|_| unit.is_none_or(|unit| is_hours(&unit))))
 }
 
 /// The amounts of a line, and of those the amortized cost by the type of the line.
@@ -161,7 +160,7 @@ fn costs(row: &Fields<'_>, known: &Known, shared: BillCosts) -> Result<BillCosts
     };
     Ok(BillCosts {
         // A generator of bills writes words here.
-        list: row.number_if_one(Field::List).filter(|_| is_usage),
+        list: row.number(Field::List).ok().flatten().filter(|_| is_usage),
         contracted,
         effective,
         ..shared

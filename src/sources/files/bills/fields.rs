@@ -228,12 +228,6 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A number that is there. Text that is none is absent, in columns that decide no sum of
-    /// what is paid.
-    pub(super) fn number_if_one(&self, field: Field) -> Option<Decimal> {
-        self.number(field).ok().flatten()
-    }
-
     pub(super) fn moment(&self, field: Field) -> Result<Moment, String> {
         Ok(match self.cell(field)? {
             Cell::Time(at) => Moment::At(at),
@@ -327,8 +321,7 @@ impl TagPlaces {
 
 /// The key of a tag as people type it: AWS puts `user:` or `user_` before those of users.
 fn plain_tag(key: &str) -> String {
-    let own = ["user:", "user_"].iter().find_map(|head| key.strip_prefix(head));
-    plain_name(own.unwrap_or(key))
+    plain_name(["user:", "user_"].iter().find_map(|head| key.strip_prefix(head)).unwrap_or(key))
 }
 
 #[cfg(test)]

@@ -76,8 +76,7 @@ pub(super) fn check_twice(paths: &[PathBuf]) -> Result<(), BillError> {
     for path in paths {
         // A pipe has no other name.
         let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let is_named_once = path.is_file() || path.starts_with(IN_BUCKETS);
-        if is_named_once && !seen.insert(name) {
+        if (path.is_file() || path.starts_with(IN_BUCKETS)) && !seen.insert(name) {
             return Err(BillError::Alike { path: path.clone(), earlier: path.clone() });
         }
     }
@@ -304,8 +303,7 @@ fn latest_of(
             readings: readings.len(),
         });
     }
-    let newest = readings.pop_last().map_or(Vec::new(), |(_, files)| files);
-    Ok(chosen(&newest))
+    Ok(chosen(&readings.pop_last().map_or(Vec::new(), |(_, files)| files)))
 }
 
 /// Whether a name begins with a time, such as `2026-10-03T05:12:44.201Z-9f0c`, or
@@ -313,8 +311,7 @@ fn latest_of(
 fn is_timed(name: &str) -> bool {
     let is_date =
         |date: Option<&str>| date.unwrap_or_default().parse::<jiff::civil::Date>().is_ok();
-    let is_short = name.get(8..9) == Some("T");
-    is_date(name.get(..10)) || (is_short && is_date(name.get(..8)))
+    is_date(name.get(..10)) || (name.get(8..9) == Some("T") && is_date(name.get(..8)))
 }
 
 #[cfg(test)]

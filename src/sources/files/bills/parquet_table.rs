@@ -233,8 +233,7 @@ fn unpack(packing: Compression, bytes: &[u8]) -> Result<Vec<u8>> {
             Ok(unpacked)
         }
         Compression::SNAPPY => {
-            let length = snap::raw::decompress_len(bytes).map_err(snappy)?;
-            within(length)?;
+            within(snap::raw::decompress_len(bytes).map_err(snappy)?)?;
             snap::raw::Decoder::new().decompress_vec(bytes).map_err(snappy)
         }
         _ => Err(refused("it is packed in a way that is not read")),

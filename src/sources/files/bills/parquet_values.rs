@@ -6,7 +6,7 @@ use crate::sources::files::shared::parquet_pages::values_of;
 use jiff::{SignedDuration, Timestamp};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType};
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 use rust_decimal::Decimal;
@@ -203,30 +203,12 @@ pub(super) fn pairs(
     rows: usize,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<Values> {
-    let (ColumnReader::ByteArrayColumnReader(keys), ColumnReader::ByteArrayColumnReader(values)) =
-        (keys, values)
-    else {
-        return Err(ParquetError::General("a map of another type".to_owned()));
-    };
-    let read = |reader: &mut ColumnReaderImpl<ByteArrayType>| -> Result<Entries> {
-        let mut entries = Entries::default();
-        let (records, ..) = reader.read_records(
-            rows,
-            Some(&mut entries.levels),
-            Some(&mut entries.starts),
-            &mut entries.texts,
-        )?;
-        check(records == rows)?;
-        Ok(entries)
-    };
-    let (keys, values) = (read(keys)?, read(values)?);
-    check(keys.starts == values.starts && keys.levels.len() == keys.starts.len())?;
-    check(values.levels.len() == values.starts.len())?;
-    let starts: Vec<bool> = keys.starts.iter().map(|start| *start == 0).collect();
+    let ((starts, keys), (starts_of_values, values)) =
+        (entries(keys, rows)?, entries(values, rows)?);
+    check(starts == starts_of_values)?;
     let mut maps: Vec<Vec<(String, String)>> = Vec::with_capacity(rows);
-    let entries = starts.into_iter().zip(keys.texts().zip(values.texts()));
-    for (starts_row, (key, value)) in entries {
-        if starts_row {
+    for (start, (key, value)) in starts.into_iter().zip(keys.into_iter().zip(values)) {
+        if start == 0 {
             maps.push(Vec::new());
         }
         let text = |bytes: &ByteArray| std::str::from_utf8(bytes.data()).map(str::to_owned);
@@ -241,24 +223,19 @@ pub(super) fn pairs(
     Ok(Values(maps.into_iter().map(Value::Map).collect()))
 }
 
-/// Keys or values of maps: levels say which are there, and which begin a row.
-#[derive(Default)]
-struct Entries {
-    levels: Vec<i16>,
-    starts: Vec<i16>,
-    texts: Vec<ByteArray>,
-}
-
-impl Entries {
-    /// The text of each entry, absent where it has none.
-    fn texts(self) -> impl Iterator<Item = Option<ByteArray>> {
-        // What is there has the highest level of all.
-        let highest = if self.texts.is_empty() {
-            i16::MAX
-        } else {
-            self.levels.iter().copied().max().unwrap_or(i16::MAX)
-        };
-        let mut texts = self.texts.into_iter();
-        self.levels.into_iter().map(move |level| if level == highest { texts.next() } else { None })
-    }
+/// Keys or values of the next maps: of each entry a level that is zero where a row begins, and its
+/// text, absent where it has none.
+fn entries(reader: &mut ColumnReader, rows: usize) -> Result<(Vec<i16>, Vec<Option<ByteArray>>)> {
+    let ColumnReader::ByteArrayColumnReader(reader) = reader else {
+        return Err(ParquetError::General("a map of another type".to_owned()));
+    };
+    let (mut levels, mut starts, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    let (records, ..) =
+        reader.read_records(rows, Some(&mut levels), Some(&mut starts), &mut texts)?;
+    check(records == rows && levels.len() == starts.len())?;
+    // What is there has the highest level of all.
+    let highest = levels.iter().copied().max().filter(|_| !texts.is_empty()).unwrap_or(i16::MAX);
+    let mut texts = texts.into_iter();
+    let texts = levels.iter().map(|level| if *level == highest { texts.next() } else { None });
+    Ok((starts, texts.collect()))
 }

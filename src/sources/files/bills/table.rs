@@ -132,8 +132,7 @@ fn form_of(header: &[String]) -> Result<(BillForm, Vec<String>), String> {
             (BillForm::Focus11, &["SkuMeter", "CapacityReservationId"]),
         ];
         let newer = first_with.into_iter().find(|(_, names)| names.iter().any(|name| has(name)));
-        let form = newer.map_or(BillForm::Focus10, |(form, _)| form);
-        return Ok((form, header.to_vec()));
+        return Ok((newer.map_or(BillForm::Focus10, |(form, _)| form), header.to_vec()));
     }
     let renamed: Vec<String> = header.iter().map(|name| snake(name)).collect();
     if cur::REQUIRED.iter().all(|name| renamed.iter().any(|column| column == name)) {
@@ -150,8 +149,7 @@ fn unknown(header: &[String]) -> String {
     const LONGEST: usize = 40;
     let cut = |name: &String| name.chars().take(LONGEST).collect::<String>();
     let some: Vec<String> = header.iter().take(SHOWN).map(cut).collect();
-    let more = header.len().saturating_sub(SHOWN);
-    let more = match more {
+    let more = match header.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -173,8 +171,8 @@ pub(super) fn read_csv(
     options: &BillOptions,
     each: Each<'_>,
 ) -> Result<(BillForm, u64), Problem> {
-    let ending = Ending::default();
-    let (text, row_end) = short_rows(Watched(text, ending.clone()));
+    let ending = Rc::<cell::Cell<(bool, u8)>>::default();
+    let (text, row_end) = short_rows(Watched(text, Rc::clone(&ending)));
     let mut reader = csv::ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(text);
     let header = reader.headers().map_err(|error| problem(error, 0))?;
     let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
@@ -190,35 +188,25 @@ pub(super) fn read_csv(
             return Ok((reading.form, rows));
         }
     }
-    if ending.is_cut() {
+    let (is_odd, last) = ending.get();
+    if is_odd && last != b'\n' {
         let message = "it ends inside of quotes: the file is not whole".to_owned();
         return Err(Problem::Row(rows, message));
     }
     Ok((reading.form, rows))
 }
 
-/// Whether a text ended inside of quotes, which the reader of rows takes for their end: it has
-/// an odd number of quotes, and its last row no end.
-#[derive(Debug, Clone, Default)]
-struct Ending(Rc<cell::Cell<(bool, u8)>>);
-
-impl Ending {
-    fn is_cut(&self) -> bool {
-        let (is_odd, last) = self.0.get();
-        is_odd && last != b'\n'
-    }
-}
-
-/// A text whose ending is watched.
-struct Watched<R>(R, Ending);
+/// A text of which is known whether it has an odd number of quotes so far, and its last byte: one
+/// that ends inside of quotes ends a row for the reader of rows.
+struct Watched<R>(R, Rc<cell::Cell<(bool, u8)>>);
 
 impl<R: Read> Read for Watched<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let bytes = self.0.read(out)?;
-        let (is_odd, last) = self.1.0.get();
+        let (is_odd, last) = self.1.get();
         let read = out.get(..bytes).unwrap_or_default();
         let quotes = read.iter().filter(|byte| **byte == b'"').count();
-        self.1.0.set((is_odd ^ (quotes % 2 == 1), read.last().copied().unwrap_or(last)));
+        self.1.set((is_odd ^ (quotes % 2 == 1), read.last().copied().unwrap_or(last)));
         Ok(bytes)
     }
 }
