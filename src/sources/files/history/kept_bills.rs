@@ -4,16 +4,14 @@
 //! counts.
 
 use super::columns::{AMOUNT_SCALE, Cell, Kind, Schema, TableError, table};
-use super::layout::{HistoryError, Seal, keep, time_of};
+use super::layout::{HistoryError, MOST_MANIFEST_BYTES, Manifest, Seal, keep, time_of};
 use super::ledger::Records;
 use super::table::write_table;
-use super::tables::{MOST_MANIFEST_BYTES, Manifest};
 use crate::domain::{
     BillKept, FileTrouble, Fnv, HourSums, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
 };
 use crate::sources::store::Listed;
 use jiff::Timestamp;
-use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -73,7 +71,7 @@ impl Records {
         bill: &MonthlyBill,
         now: Timestamp,
     ) -> Result<BillKept, HistoryError> {
-        let month = part_of(bill.month);
+        let month = format!("period={}", bill.month.strftime("%Y-%m"));
         let folder = format!("{FOLDER}/{LISTS}/{month}");
         let table = table(bill).map_err(|why| self.failed(&folder, why))?;
         let seal = Seal::of(&table);
@@ -90,7 +88,7 @@ impl Records {
         let name = format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name);
         keep(self.store(), &name, &table).await.map_err(|why| self.failed(&name, why))?;
         // The list comes last: without it, the table does not count.
-        let list = Manifest::of_seals(BTreeMap::from([(BILL.name.to_owned(), seal)]));
+        let list = Manifest::of(BTreeMap::from([(BILL.name.to_owned(), seal)]));
         let name = format!("{folder}/{id}.json");
         let text = list.text().map_err(|why| self.failed(&name, why))?;
         keep(self.store(), &name, &text).await.map_err(|why| self.failed(&name, why))?;
@@ -177,10 +175,6 @@ fn table_of(list: &Listed) -> Option<String> {
     is_ours.then(|| format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name))
 }
 
-fn part_of(month: Date) -> String {
-    format!("period={}", month.strftime("%Y-%m"))
-}
-
 /// A number for a payer.
 fn number_of(payer: &str) -> String {
     let mut number = Fnv::default();
@@ -194,8 +188,7 @@ fn table(bill: &MonthlyBill) -> io::Result<Vec<u8>> {
 }
 
 fn whole(number: u64) -> Result<Cell, TableError> {
-    let number = i64::try_from(number).map_err(|_| TableError::Value)?;
-    Ok(Cell::Whole(Some(number)))
+    i64::try_from(number).map(|number| Cell::Whole(Some(number))).map_err(|_| TableError::Value)
 }
 
 fn amount(sum: StatedSum) -> Result<Cell, TableError> {
@@ -215,6 +208,7 @@ mod tests {
     use crate::domain::{Currency, LineKind, PurchaseOption};
     use crate::sources::files::history::tests::{at, done};
     use crate::sources::store::Folder;
+    use jiff::civil::Date;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
     use std::fs::{self, File};

@@ -1,14 +1,17 @@
 //! The names of everything in a history, what shows that a file is as it was written, and creating
-//! files that are the same however often they are created.
+//! files that are the same however often they are created. The list of the tables of a run is
+//! written when all of them are there.
 
 use crate::domain::safe;
+use crate::sources::files::shared::bounded::bounded;
 use crate::sources::store::{Created, Store, invalid};
-use flate2::Crc;
+use flate2::{Crc, CrcReader};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
 /// The version of the layout.
 pub(super) const VERSION: &str = "v1";
@@ -175,16 +178,9 @@ impl Seal {
         if file.metadata()?.len() != self.bytes {
             return Err(invalid("its size is not the one that was written"));
         }
-        let mut crc = Crc::new();
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            let bytes = file.read(&mut buffer)?;
-            if bytes == 0 {
-                break;
-            }
-            crc.update(&buffer[..bytes]);
-        }
-        if crc.sum() != self.crc32 {
+        let mut read = CrcReader::new(BufReader::with_capacity(1 << 16, &mut file));
+        io::copy(&mut read, &mut io::sink())?;
+        if read.crc().sum() != self.crc32 {
             return Err(invalid("its checksum is not the one that was written"));
         }
         file.rewind()?;
@@ -223,6 +219,51 @@ pub(super) async fn keep(store: &dyn Store, name: &str, bytes: &[u8]) -> io::Res
         }
     }
     Ok(created)
+}
+
+/// The version of the layout, which is the folder that everything lies in.
+const FORMAT: u32 = 1;
+/// Bytes of a list.
+pub(super) const MOST_MANIFEST_BYTES: u64 = 1 << 16;
+
+/// The tables that a run wrote, by name, each with its length and checksum.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    format: u32,
+    gpucost_version: String,
+    tables: BTreeMap<String, Seal>,
+}
+
+impl Manifest {
+    /// Of tables by name.
+    pub(super) fn of(tables: BTreeMap<String, Seal>) -> Self {
+        Self { format: FORMAT, gpucost_version: env!("CARGO_PKG_VERSION").to_owned(), tables }
+    }
+
+    /// # Errors
+    /// When it cannot be read, or is not one of this format.
+    pub(super) fn read(file: File) -> io::Result<Self> {
+        let mut text = Vec::new();
+        bounded(file, MOST_MANIFEST_BYTES).read_to_end(&mut text)?;
+        let manifest: Self = serde_json::from_slice(&text)?;
+        if manifest.format != FORMAT {
+            return Err(invalid("it has another format"));
+        }
+        Ok(manifest)
+    }
+
+    pub(super) fn text(&self) -> io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// What shows that a table is as it was written.
+    ///
+    /// # Errors
+    /// When the list does not name the table.
+    pub(super) fn seal(&self, name: &str) -> io::Result<Seal> {
+        let seal = self.tables.get(name).copied();
+        seal.ok_or_else(|| invalid("the list of its run does not name it"))
+    }
 }
 
 #[cfg(test)]

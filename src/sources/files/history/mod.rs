@@ -24,7 +24,10 @@ use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use layout::{Named, RUN_TIME, RunName, USAGE_RUN, folder_of, keep, name_of, part_of, time_of};
+use layout::{
+    MOST_MANIFEST_BYTES, Manifest, Named, RUN_TIME, RunName, Seal, USAGE_RUN, folder_of, keep,
+    name_of, part_of, time_of,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,9 +35,7 @@ use std::fs::File;
 use std::io;
 use std::rc::Rc;
 use table::read_table;
-use tables::{
-    ALL, ASKED, DayReader, DayWriter, MOST_MANIFEST_BYTES, Manifest, machine_of, midnight, place_of,
-};
+use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight, place_of};
 
 /// Runs of a day that are read of a region of an account, the newest first.
 const MOST_RUNS: usize = 1_000;
@@ -182,8 +183,7 @@ impl History {
         let mut room = self.room.get();
         let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
             let machine = machine_of(row)?;
-            let left = room.checked_sub(machine.bytes());
-            room = left.ok_or(TableError::Large)?;
+            room = room.checked_sub(machine.bytes()).ok_or(TableError::Large)?;
             machines.insert(machine.instance.clone(), machine);
             Ok(())
         };
@@ -275,8 +275,7 @@ impl History {
         machines: impl Iterator<Item = (&'a StoredMachine, StoredUsage)>,
     ) {
         if let Err(why) = self.write(day, machines).await {
-            let place = format!("{}/{}", folder_of(USAGE_RUN), part_of(day));
-            let place = self.store.place(&place);
+            let place = self.store.place(&format!("{}/{}", folder_of(USAGE_RUN), part_of(day)));
             self.problems.borrow_mut().push(HistoryError { place, why });
         }
     }
@@ -310,10 +309,11 @@ impl History {
 
     async fn write_run(&self, day: Date, id: &str, writer: DayWriter) -> io::Result<()> {
         let files = writer.finish().map_err(io::Error::other)?;
-        let manifest = Manifest::of(&files).text()?;
+        let seals = ALL.iter().zip(&files);
+        let seals = seals.map(|(schema, bytes)| (schema.name.to_owned(), Seal::of(bytes)));
+        let manifest = Manifest::of(seals.collect()).text()?;
         let tables = ALL.iter().zip(&files).map(|(schema, bytes)| async move {
-            let name = name_of(schema.name, day, id);
-            keep(&*self.store, &name, bytes).await
+            keep(&*self.store, &name_of(schema.name, day, id), bytes).await
         });
         try_join_all(tables).await?;
         // The list comes last: without it, nothing of the run counts.
@@ -322,8 +322,7 @@ impl History {
     }
 
     fn problem(&self, table: &str, day: Date, id: &str, why: io::Error) -> HistoryError {
-        let place = self.store.place(&name_of(table, day, id));
-        HistoryError { place, why }
+        HistoryError { place: self.store.place(&name_of(table, day, id)), why }
     }
 
     /// What could not be read or written since this was asked last.

@@ -1,8 +1,8 @@
 //! Runs that an engine made of raw points. Their tables are those of every run. An archive need
 //! not say the account and the region of its instances: without them, they are empty.
 //!
-//! They are imported from tables that the engine wrote: it has no list of checksums, its rows are in
-//! any order, and one table is in several files. They become runs when they add up.
+//! They are imported from tables that the engine wrote: it has no list of checksums, its rows are
+//! in any order, and one table is in several files. They become runs when they add up.
 
 use super::columns::{Schema, TableError, unread};
 use super::layout::HistoryError;
@@ -50,13 +50,11 @@ impl History {
     /// How many runs of some days are of other accounts and regions than those that were read.
     pub fn unread_runs(&self, days: &[Date]) -> usize {
         let known = self.runs.borrow();
-        let mut unread = 0;
-        for day in days {
+        let runs = days.iter().flat_map(|day| {
             let runs = self.days.get(day).into_iter().flatten();
-            let others = runs.filter(|run| !known.contains_key(&(*day, run.place.clone())));
-            unread += others.count();
-        }
-        unread
+            runs.map(move |run| (*day, run.place.clone()))
+        });
+        runs.filter(|run| !known.contains_key(run)).count()
     }
 }
 
@@ -121,8 +119,7 @@ pub async fn import_rollups(
         let written = into.write(*day, machines.iter().zip(kept)).await;
         written.map_err(|why| HistoryError { place: history.to_string(), why })?;
         imported.days.insert(*day);
-        let machines = machines.into_iter().map(|machine| machine.instance);
-        imported.machines.extend(machines);
+        imported.machines.extend(machines.into_iter().map(|machine| machine.instance));
     }
     Ok(imported)
 }

@@ -228,8 +228,7 @@ pub(super) async fn read_sealed(
     schema: &Schema,
     each: Each<'_>,
 ) -> io::Result<()> {
-    let file = seal.open(store, name).await?;
-    read_table(file, schema, each).map_err(unread)
+    read_table(seal.open(store, name).await?, schema, each).map_err(unread)
 }
 
 /// Reads a table that has the columns of a schema, as whoever wrote it has them.

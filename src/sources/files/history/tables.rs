@@ -1,22 +1,15 @@
-//! The tables of a day: what each machine did, row by row, which machines were asked, and the list
-//! of the tables, which is written when all of them are there.
+//! The tables of a day: what each machine did, row by row, and which machines were asked.
 
 use super::columns::{Cell, EPOCH, Kind, Schema, TableError, table};
-use super::layout::Seal;
 use super::table::{Row, TableWriter};
 use crate::domain::{
     DAY_SECONDS, Fnv, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic,
 };
-use crate::sources::files::shared::bounded::bounded;
-use crate::sources::store::invalid;
 use crate::usage::{StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
 use jiff::civil::Date;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 
 /// Steps of a histogram that one series can have in a day: one for each point.
 const MOST_STEPS: usize = DAY_SECONDS as usize / 60;
@@ -122,8 +115,7 @@ pub(super) const ALL: [&Schema; 4] = [&ASKED, &SERIES, &GRID, &HIST];
 
 /// The first second of a day.
 pub(super) fn midnight(day: Date) -> i64 {
-    let days = day.duration_since(EPOCH).as_hours() / 24;
-    days * DAY_SECONDS
+    day.duration_since(EPOCH).as_hours() / 24 * DAY_SECONDS
 }
 
 /// The tables of a day while they are written.
@@ -370,56 +362,4 @@ pub(super) fn place_of(account: &str, region: &str) -> String {
     number.add(account);
     number.add(region);
     number.hex()
-}
-
-/// The version of the layout, which is the folder that everything lies in.
-const FORMAT: u32 = 1;
-/// Bytes of a list.
-pub(super) const MOST_MANIFEST_BYTES: u64 = 1 << 16;
-
-/// The tables that a run wrote, by name, each with its length and checksum.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Manifest {
-    format: u32,
-    gpucost_version: String,
-    tables: BTreeMap<String, Seal>,
-}
-
-impl Manifest {
-    /// Of the tables in the order of [`ALL`].
-    pub(super) fn of(tables: &[Vec<u8>; 4]) -> Self {
-        let seals = ALL.iter().zip(tables);
-        let seals = seals.map(|(schema, bytes)| (schema.name.to_owned(), Seal::of(bytes)));
-        Self::of_seals(seals.collect())
-    }
-
-    /// Of tables by name.
-    pub(super) fn of_seals(tables: BTreeMap<String, Seal>) -> Self {
-        Self { format: FORMAT, gpucost_version: env!("CARGO_PKG_VERSION").to_owned(), tables }
-    }
-
-    /// # Errors
-    /// When it cannot be read, or is not one of this format.
-    pub(super) fn read(file: File) -> io::Result<Self> {
-        let mut text = Vec::new();
-        bounded(file, MOST_MANIFEST_BYTES).read_to_end(&mut text)?;
-        let manifest: Self = serde_json::from_slice(&text)?;
-        if manifest.format != FORMAT {
-            return Err(invalid("it has another format"));
-        }
-        Ok(manifest)
-    }
-
-    pub(super) fn text(&self) -> io::Result<Vec<u8>> {
-        Ok(serde_json::to_vec(self)?)
-    }
-
-    /// What shows that a table is as it was written.
-    ///
-    /// # Errors
-    /// When the list does not name the table.
-    pub(super) fn seal(&self, name: &str) -> io::Result<Seal> {
-        let seal = self.tables.get(name).copied();
-        seal.ok_or_else(|| invalid("the list of its run does not name it"))
-    }
 }

@@ -1,12 +1,14 @@
 //! Checking every file of a history: what it is by its name, and what the lists say of it.
 
 use super::columns::{Schema, TableError};
-use super::layout::{HistoryError, Named, RUN, Seal, USAGE_RUN, VERSION, name_of};
+use super::layout::{
+    HistoryError, MOST_MANIFEST_BYTES, Manifest, Named, RUN, Seal, USAGE_RUN, VERSION, name_of,
+};
 use super::ledger::{
     ACTION, COST, HOUR, MOST_RUN_BYTES, Records, RunFile, action_of, day_of, hour_of,
 };
 use super::table::{Row, read_sealed};
-use super::tables::{ALL, MOST_MANIFEST_BYTES, Manifest};
+use super::tables::ALL;
 use crate::domain::{FileTrouble, VerifiedHistory};
 use crate::sources::store::Listed;
 use futures_util::{StreamExt, stream};
@@ -63,8 +65,7 @@ fn is_temporary(name: &str) -> Option<bool> {
     }
     let name = format!("{folder}/{own}");
     let named = Named::of(&name)?;
-    let is_list = [USAGE_RUN, RUN].contains(&named.table);
-    Some(is_list || schema_of(named.table).is_some())
+    Some([USAGE_RUN, RUN].contains(&named.table) || schema_of(named.table).is_some())
 }
 
 /// Lists that are read at once.
@@ -79,10 +80,9 @@ async fn list(records: &Records, kind: Kind, name: &str) -> io::Result<Vec<(Stri
         return Ok(RunFile::read(file, id)?.files.into_iter().collect());
     }
     let manifest = Manifest::read(store.open(name, MOST_MANIFEST_BYTES).await?)?;
-    let tables = ALL.into_iter().map(|schema| {
-        let seal = manifest.seal(schema.name)?;
-        Ok((name_of(schema.name, day, id), seal))
-    });
+    let tables = ALL
+        .into_iter()
+        .map(|schema| Ok((name_of(schema.name, day, id), manifest.seal(schema.name)?)));
     tables.collect()
 }
 
@@ -119,7 +119,8 @@ impl Records {
         let there: BTreeSet<&str> = regular.map(|file| file.name.as_str()).collect();
         for (name, (_, list)) in &claimed {
             if !there.contains(name.as_str()) {
-                let why = format!("{} names it", short(list));
+                let (_, from_table) = list.split_once('/').unwrap_or(("", *list));
+                let why = format!("{from_table} names it");
                 found.push(self.found(FileTrouble::Missing, name, &why));
             }
         }
@@ -174,11 +175,6 @@ impl Records {
         };
         read_sealed(self.store(), (name, seal), schema, &mut each).await
     }
-}
-
-/// The end of a name, from its table on.
-fn short(name: &str) -> &str {
-    name.split_once('/').map_or(name, |(_, rest)| rest)
 }
 
 #[cfg(test)]

@@ -76,9 +76,8 @@ impl Records {
                 Err(problem) => recorded.problems.push(problem),
             }
         }
-        let runs = files.into_iter().map(|file| file.run);
-        let runs = runs.filter(|run| !recorded.ahead.contains(&run.run_id));
-        recorded.runs = runs.collect();
+        recorded.runs = files.into_iter().map(|file| file.run).collect();
+        recorded.runs.retain(|run| !recorded.ahead.contains(&run.run_id));
         recorded.runs.sort_by(|left, right| order(left).cmp(&order(right)));
         recorded
             .rows

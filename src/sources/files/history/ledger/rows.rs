@@ -217,8 +217,7 @@ pub(super) fn some_number(row: &Row<'_>, column: usize) -> Result<Decimal, Table
 fn date(row: &Row<'_>, column: usize) -> Result<Option<Date>, TableError> {
     let Some(days) = row.days(column)? else { return Ok(None) };
     let since = SignedDuration::from_hours(i64::from(days) * 24);
-    let date = EPOCH.checked_add(since).map_err(|_| TableError::Value)?;
-    Ok(Some(date))
+    EPOCH.checked_add(since).map(Some).map_err(|_| TableError::Value)
 }
 
 fn some_date(row: &Row<'_>, column: usize) -> Result<Date, TableError> {
