@@ -1,13 +1,12 @@
 //! Requests counted by period: what `aws cloudwatch get-metric-data` and `query_range` of
 //! Prometheus print, and CSV.
 
-use super::shared::bounded::{AtMost, JsonError, read_json, read_written};
+use super::shared::bounded::{AtMost, read_written};
 use super::shared::csv_lines::{
     InvalidLine, RowsError, column, instant, not_after, not_an_instant, parse_rows, parsed, quoted,
     some_rows,
 };
-use super::shared::invalid_json::{InvalidJson, at};
-use super::shared::typed_json::TextOrNumber;
+use super::shared::json::{InvalidJson, JsonError, TextOrNumber, at, read_json};
 use crate::domain::{CountedRequests, shown};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
@@ -339,7 +338,7 @@ mod tests {
         let time = "expected a time such as 2026-11-01T00:00:00Z, or Unix seconds";
         let number = "expected a number of requests from 0 to 10^15";
         let place = format!(
-            "invalid request counts in FILE at `MetricDataResults[0].Timestamps[0]` / found the string \
+            "invalid request counts in FILE at `MetricDataResults[0].Timestamps[0]` / invalid value: string \
              \"soon\", {time}"
         );
         for (text, says) in [
@@ -361,12 +360,12 @@ mod tests {
             ),
             (metric("\"Timestamps\": [\"soon\"], \"Values\": [1]"), place.as_str()),
             (metric("\"Timestamps\": [1e12], \"Values\": [1]"), time),
-            (metric("\"Timestamps\": [null], \"Values\": [1]"), "found null"),
+            (metric("\"Timestamps\": [null], \"Values\": [1]"), "invalid type: null"),
             (metric("\"Timestamps\": [1], \"Values\": [-1]"), number),
             (metric("\"Timestamps\": [1], \"Values\": [1e16]"), number),
             (metric("\"Timestamps\": [1], \"Values\": [\"NaN\"]"), number),
             (metric("\"Timestamps\": [1], \"Values\": [1e999]"), "number out of range"),
-            (metric("\"Values\": [1]"), "the key `Timestamps` is missing"),
+            (metric("\"Values\": [1]"), "missing field `Timestamps`"),
             ("{\"MetricDataResults\": [".to_owned(), "/ EOF while parsing"),
             (
                 "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"parse\"}"
