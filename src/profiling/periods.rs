@@ -179,7 +179,7 @@ fn utilization(reading: &GpuReading) -> ValueAndPeak {
 mod tests {
     use super::*;
     use crate::domain::FineSample;
-    use crate::profiling::scenes::{self, read};
+    use crate::profiling::lab::{self, read};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("in range")
