@@ -1,10 +1,8 @@
 //! What series amounted to in each period of a window: each by its own cadence.
 
-use super::cadence::{Cadence, outage};
-use super::grid::{OpenGrid, spread};
-use super::packed::Column;
+use super::grid::{Cadence, OpenGrid, Slot, outage, spread};
+use super::histogram::Column;
 use super::series::{SeriesKey, spacing};
-use super::timeline::Slot;
 use super::usages::Usage;
 use crate::domain::{Metric, SeriesSource, Signal, Statistic, Window};
 use std::collections::BTreeSet;
