@@ -37,9 +37,8 @@ pub(super) struct Amount {
     /// When the periods of the first and of the last maximum begin, seconds since the epoch.
     first: Option<i64>,
     last: Option<i64>,
-    /// Averages by day of UTC, ascending.
-    pub(super) daily: Vec<Daily>,
-    pub(super) peaks: DailyPeaks,
+    /// Averages of utilization, and memory, by day of UTC, ascending.
+    pub(super) daily: Vec<Day>,
     /// Averages by hour; absent of days that were read by their figures.
     pub(super) hours: Option<Box<HourSums>>,
 }
@@ -70,7 +69,7 @@ impl Amount {
             Metric::GpuUtilization if series.statistic == Statistic::Average => Self {
                 counted,
                 steps: counts(points, Scale::Percent, scratch),
-                daily: Daily::of(points),
+                daily: days(points, Day::of_percents),
                 hours: HourSums::of(points).map(Box::new),
                 ..none
             },
@@ -83,8 +82,8 @@ impl Amount {
                     Statistic::Average => counts(points, Scale::Mebibytes, scratch),
                     _ => Histogram::default(),
                 };
-                let peaks = DailyPeaks::of(points);
-                Self { counted, steps, min: min(), max: max(), peaks, ..none }
+                let daily = days(points, Day::of_memory);
+                Self { counted, steps, min: min(), max: max(), daily, ..none }
             }
             Metric::GpuPowerDraw => Self {
                 counted,
@@ -132,12 +131,16 @@ impl Amount {
         let counted = || Counted::of_kept(kept);
         let percents = || kept.histogram(Scale::Percent);
         Some(match metric {
-            Metric::GpuUtilization if statistic == Statistic::Average => Self {
-                counted: Some(counted()?),
-                steps: percents()?,
-                daily: vec![Daily::of_kept(kept, day)?],
-                ..none
-            },
+            Metric::GpuUtilization if statistic == Statistic::Average => {
+                let steps = percents()?;
+                let counts =
+                    || steps.counts().map(|(step, count)| (u64::from(step), u64::from(count)));
+                let (count, sum) =
+                    (steps.len(), counts().map(|(step, count)| step * count).sum::<u64>());
+                let largest = counts().last().map(|(step, _)| step)? as f64;
+                let daily = vec![Day { day, count, sum, largest }];
+                Self { counted: Some(counted()?), steps, daily, ..none }
+            }
             Metric::GpuUtilization => Self {
                 counted: Some(counted()?),
                 max: Some(kept.max?),
@@ -152,9 +155,9 @@ impl Amount {
                     _ => Histogram::default(),
                 };
                 let (counted, min, max) = (Some(counted()?), kept.min?, kept.max?);
-                let peaks = DailyPeaks::of_day(day, max);
+                let daily = vec![Day { day, count: 0, sum: 0, largest: max }];
                 let is_sound = min <= max;
-                let amount = Self { counted, steps, min: Some(min), max: Some(max), peaks, ..none };
+                let amount = Self { counted, steps, min: Some(min), max: Some(max), daily, ..none };
                 return is_sound.then_some(amount);
             }
             Metric::GpuPowerDraw => {
@@ -201,7 +204,6 @@ impl Amount {
             }
             is_same
         });
-        self.peaks.merge(&other.peaks);
         match (&mut self.hours, &other.hours) {
             (Some(own), Some(others)) => own.merge(others),
             (None, others) => self.hours.clone_from(others),
@@ -217,7 +219,8 @@ impl Amount {
     /// Of averages, the larger of the 99.5th percentile and the median of the daily maxima.
     pub(super) fn demand_peak(&self) -> Option<f64> {
         let [high] = self.steps.quantiles(Scale::Percent, [0.995])?;
-        let mut daily: Vec<f64> = self.daily.iter().map(|day| percent(day.largest)).collect();
+        let mut daily: Vec<f64> =
+            self.daily.iter().map(|day| percent(day.largest as u16)).collect();
         daily.sort_unstable_by(f64::total_cmp);
         Some(high.max(quantile(&daily, 0.5)?))
     }
@@ -366,67 +369,33 @@ fn busiest_hour_gbps(points: &Points) -> Option<f64> {
     rates.reduce(f64::max)
 }
 
-/// The averages of one day of UTC, in hundredths of a percent.
+/// What one day of UTC amounts to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Daily {
+pub(super) struct Day {
     /// Days since the epoch.
-    day: i64,
+    pub(super) day: i64,
+    /// Points, and their sum in hundredths of a percent; 0 of memory.
     count: u64,
     sum: u64,
-    largest: u16,
+    /// Hundredths of a percent, or MiB.
+    pub(super) largest: f64,
 }
 
-impl Daily {
-    /// The averages of each day, ascending.
-    fn of(points: &Points) -> Vec<Self> {
-        let start = points.start().as_second();
-        let period = i64::from(points.period_seconds().max(1));
-        let day_of = |index: i64| (start + index * period).div_euclid(DAY_SECONDS);
-        // The first place on the grid that begins on a later day.
-        let end_of = |day: i64| ((day + 1) * DAY_SECONDS - start + period - 1) / period;
-        let mut daily: Vec<Self> = Vec::new();
-        for (first, count, values) in points.runs() {
-            let (mut index, end) = (i64::from(first), i64::from(first) + i64::from(count));
-            while index < end {
-                let day = day_of(index);
-                let until = end_of(day).min(end);
-                let part = if values.len() == 1 {
-                    values
-                } else {
-                    let place = |index: i64| (index - i64::from(first)) as usize;
-                    &values[place(index)..place(until)]
-                };
-                let count = (until - index) as u64;
-                // One value stands for all of its run.
-                let each = if values.len() == 1 { count } else { 1 };
-                let own = part.iter().map(|value| hundredths(f64::from(*value)));
-                let today = Self {
-                    day,
-                    count,
-                    sum: own.clone().map(u64::from).sum::<u64>() * each,
-                    largest: own.max().unwrap_or_default(),
-                };
-                match daily.last_mut() {
-                    Some(known) if known.day == day => known.add(&today),
-                    _ => daily.push(today),
-                }
-                index = until;
-            }
+impl Day {
+    /// Of percentages, each of which stands for so many points.
+    fn of_percents(day: i64, percents: &[f32], each: u64) -> Self {
+        let own = percents.iter().map(|value| hundredths(f64::from(*value)));
+        Self {
+            day,
+            count: percents.len() as u64 * each,
+            sum: own.clone().map(u64::from).sum::<u64>() * each,
+            largest: own.max().map_or(0.0, f64::from),
         }
-        daily
     }
 
-    /// Averages of a day, counted from the epoch, by their counts.
-    fn of_kept(kept: &StoredFigures, day: i64) -> Option<Self> {
-        let (largest, _) = kept.counts.last()?;
-        let counts =
-            || kept.counts.iter().map(|(step, count)| (u64::from(*step), u64::from(*count)));
-        Some(Self {
-            day,
-            count: counts().map(|(_, count)| count).sum(),
-            sum: counts().map(|(step, count)| step * count).sum(),
-            largest: *largest,
-        })
+    fn of_memory(day: i64, mebibytes: &[f32], _: u64) -> Self {
+        let largest = mebibytes.iter().copied().reduce(f32::max).map_or(0.0, widen);
+        Self { day, count: 0, sum: 0, largest }
     }
 
     fn add(&mut self, other: &Self) {
@@ -442,55 +411,38 @@ impl Daily {
         Some(GpuDay {
             day: i32::try_from(self.day).ok()?,
             mean: u16::try_from(mean).ok()?,
-            largest: self.largest,
+            largest: self.largest as u16,
         })
     }
 }
 
-/// The largest value of each day of UTC, counted from the Unix epoch, ascending.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct DailyPeaks(Vec<(i64, f64)>);
-
-impl DailyPeaks {
-    pub(super) fn of(points: &Points) -> Self {
-        let start = points.start().as_second();
-        let period = i64::from(points.period_seconds().max(1));
-        let day_of = |place: u32| (start + i64::from(place) * period).div_euclid(DAY_SECONDS);
-        let mut peaks = Self::default();
-        for (first, count, values) in points.runs() {
-            // One value stands for all of its run.
-            if let [value] = values {
-                let days = day_of(first)..=day_of(first + count - 1);
-                days.for_each(|day| peaks.add(day, widen(*value)));
-            } else {
-                let places = (first..).zip(values);
-                places.for_each(|(place, value)| peaks.add(day_of(place), widen(*value)));
+/// Each day of UTC of points, ascending.
+fn days(points: &Points, of: fn(i64, &[f32], u64) -> Day) -> Vec<Day> {
+    let start = points.start().as_second();
+    let period = i64::from(points.period_seconds().max(1));
+    let day_of = |index: i64| (start + index * period).div_euclid(DAY_SECONDS);
+    // The first place on the grid that begins on a later day.
+    let end_of = |day: i64| ((day + 1) * DAY_SECONDS - start + period - 1) / period;
+    let mut days: Vec<Day> = Vec::new();
+    for (first, count, values) in points.runs() {
+        let (mut index, end) = (i64::from(first), i64::from(first) + i64::from(count));
+        while index < end {
+            let day = day_of(index);
+            let until = end_of(day).min(end);
+            let place = |index: i64| (index - i64::from(first)) as usize;
+            let today = match values {
+                // One value stands for all of its run.
+                [_] => of(day, values, (until - index) as u64),
+                _ => of(day, &values[place(index)..place(until)], 1),
+            };
+            match days.last_mut() {
+                Some(known) if known.day == day => known.add(&today),
+                _ => days.push(today),
             }
-        }
-        peaks
-    }
-
-    pub(super) fn of_day(day: i64, largest: f64) -> Self {
-        Self(vec![(day, largest)])
-    }
-
-    fn add(&mut self, day: i64, value: f64) {
-        match self.0.last_mut() {
-            Some((known, largest)) if *known == day => *largest = largest.max(value),
-            _ => self.0.push((day, value)),
+            index = until;
         }
     }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        let mut peaks = [self.0.as_slice(), &other.0].concat();
-        peaks.sort_unstable_by_key(|(day, _)| *day);
-        self.0.clear();
-        peaks.into_iter().for_each(|(day, value)| self.add(day, value));
-    }
-
-    pub(super) fn days(&self) -> &[(i64, f64)] {
-        &self.0
-    }
+    days
 }
 
 #[cfg(test)]
@@ -508,13 +460,17 @@ mod tests {
         let of = |hours: std::ops::Range<i64>, value: fn(i64) -> f64| {
             let raw = hours.map(|hour| (start + SignedDuration::from_hours(hour), value(hour)));
             let key = (Metric::GpuMemoryUsed, Statistic::Maximum);
-            DailyPeaks::of(&Points::clean(raw, key, window, 3_600).0)
+            let daily = days(&Points::clean(raw, key, window, 3_600).0, Day::of_memory);
+            Amount { daily, ..Amount::default() }
+        };
+        let largest = |amount: &Amount| -> Vec<(i64, f64)> {
+            amount.daily.iter().map(|day| (day.day, day.largest)).collect()
         };
         let first = start.as_second().div_euclid(DAY_SECONDS);
         let rising = of(0..36, |hour| 100.0 + hour as f64);
-        assert_eq!(rising.days(), [(first, 111.0), (first + 1, 135.0)]);
+        assert_eq!(largest(&rising), [(first, 111.0), (first + 1, 135.0)]);
         let flat = of(0..36, |_| 7.0);
-        assert_eq!(flat.days(), [(first, 7.0), (first + 1, 7.0)]);
+        assert_eq!(largest(&flat), [(first, 7.0), (first + 1, 7.0)]);
         let mut parts = of(20..36, |hour| 100.0 + hour as f64);
         parts.merge(&of(0..20, |hour| 100.0 + hour as f64));
         assert_eq!(parts, rising);

@@ -1,6 +1,6 @@
 //! From what series amounted to, to the figures that verdicts are made of.
 
-use super::amount::{Amount, Daily};
+use super::amount::{Amount, Day};
 use super::facts::{CPU_AVERAGE, CPU_MAXIMUM};
 use super::grid::{Cadence, Slot};
 use super::histogram::{Histogram, Scale};
@@ -301,14 +301,16 @@ impl Usage {
             vram_nearly_full_seconds: memory.zip(total_mib).and_then(|(memory, total)| {
                 memory.seconds_above(total * NEARLY_FULL_VRAM_PERCENT / 100.0, of_memory)
             }),
-            vram_days: fullest.map_or_else(Vec::new, |memory| memory.peaks.days().to_vec()),
+            vram_days: fullest.map_or_else(Vec::new, |memory| {
+                memory.daily.iter().map(|day| (day.day, day.largest)).collect()
+            }),
             power: power.and_then(|power| power.power(ran, of_power)),
             sm: sm.and_then(|sm| sm.sm(ran, of_sm)),
             temperature_max_c: largest(Metric::GpuTemperature),
             encoder_sessions_max: sessions.and_then(|sessions| sessions.max),
             encoder_samples: sessions.and_then(|sessions| sessions.samples(ran, of_sessions)),
             days: averages
-                .map(|sampled| sampled.daily.iter().filter_map(Daily::figures).collect())
+                .map(|sampled| sampled.daily.iter().filter_map(Day::figures).collect())
                 .unwrap_or_default(),
         }
     }

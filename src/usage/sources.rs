@@ -15,9 +15,11 @@ impl Usages {
     /// point here. Both are on the grid of the window.
     pub fn fill(&mut self, others: Self, window: Window, period_seconds: u32) {
         let mut missing = Self::default();
-        for (instance, mut other) in others.into_each() {
+        for (instance, mut other) in others.0 {
             other.forget(&self.of(&instance).measured_metrics());
-            self.change(&instance, |own| own.take_names(&other));
+            if let Some(own) = self.0.get_mut(&instance) {
+                own.take_names(&other);
+            }
             missing.insert(instance, other);
         }
         self.merge(missing, window, period_seconds);

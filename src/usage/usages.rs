@@ -3,7 +3,7 @@
 use super::amount::{Amount, amounts_to_figures};
 use super::grid::{Grid, OpenGrid, Slot};
 use super::histogram::{Column, hundredths};
-use super::records::Records;
+use super::records::joined;
 use super::series::SeriesKey;
 use super::{Points, Series};
 use crate::domain::{
@@ -44,7 +44,7 @@ pub struct Usage {
 
 /// How each instance of a fleet was used.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Usages(BTreeMap<ResourceId, Usage>);
+pub struct Usages(pub(super) BTreeMap<ResourceId, Usage>);
 
 /// Reduces series to [`Usages`], in any order; those of one instance side by side are
 /// the fastest. Of two series of the same thing the first in order of source counts,
@@ -85,7 +85,7 @@ struct OpenUsage {
     places: BTreeMap<SeriesKey, Vec<bool>>,
     encodes: Vec<bool>,
     /// Not reduced yet, because more records of them may follow.
-    records: Records,
+    records: BTreeMap<SeriesKey, Vec<Series>>,
 }
 
 impl Usages {
@@ -107,17 +107,6 @@ impl Usages {
     /// Takes the usage of an instance in place of what was known of it.
     pub fn insert(&mut self, instance: ResourceId, usage: Usage) {
         self.0.insert(instance, usage);
-    }
-
-    pub(super) fn into_each(self) -> impl Iterator<Item = (ResourceId, Usage)> {
-        self.0.into_iter()
-    }
-
-    /// Changes the usage of an instance, where there is any.
-    pub(super) fn change(&mut self, instance: &ResourceId, change: impl FnOnce(&mut Usage)) {
-        if let Some(usage) = self.0.get_mut(instance) {
-            change(usage);
-        }
     }
 
     /// Keeps the usage of some instances.
@@ -205,7 +194,7 @@ impl UsageBuilder {
             self.open = Some((series.instance.clone(), known.open(self.frame.periods)));
         }
         if let Some((_, open)) = &mut self.open {
-            open.records.add(series.clone());
+            open.keep(series.clone());
         }
     }
 
@@ -231,18 +220,22 @@ impl UsageBuilder {
 }
 
 impl OpenUsage {
+    fn keep(&mut self, record: Series) {
+        self.records.entry(record.key()).or_default().push(record);
+    }
+
     /// Reduces the records that were added.
     fn reduce(&mut self, frame: Frame, scratch: &mut Vec<u32>) {
-        for records in std::mem::take(&mut self.records).into_each() {
+        for records in std::mem::take(&mut self.records).into_values() {
             let signal = records.first().and_then(|first| Signal::of(first.metric));
-            let (Some(series), other_grids, outranked) = Records::joined(records) else { continue };
+            let (Some(series), other_grids, outranked) = joined(records) else { continue };
             if let Some(signal) = signal {
                 let outranked = outranked.into_iter().map(|source| (signal, source));
                 self.usage.outranked.extend(outranked);
             }
             if self.add(&series, frame, scratch) && !other_grids.is_empty() {
                 let mut others = Self::default();
-                other_grids.into_iter().for_each(|record| others.records.add(record));
+                other_grids.into_iter().for_each(|record| others.keep(record));
                 others.reduce(frame, scratch);
                 self.take(0, &others.close(), frame.periods);
             }
@@ -418,7 +411,7 @@ impl Usage {
         let frame = Frame::of(window, period_seconds);
         let mut open = OpenUsage::default();
         for record in series {
-            open.records.add(record.clone());
+            open.keep(record.clone());
         }
         open.reduce(frame, &mut Vec::new());
         open.close()
@@ -436,7 +429,7 @@ impl Usage {
             grids: grids.collect(),
             places: places.map(|(key, column)| (*key, marks(column))).collect(),
             encodes: marks(&self.encodes),
-            records: Records::default(),
+            records: BTreeMap::new(),
             usage: self,
         }
     }

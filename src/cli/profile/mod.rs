@@ -182,7 +182,13 @@ fn check_files(args: &ProfileArgs) -> Outcome<()> {
         ("--record", args.record.as_ref()),
         ("--output", args.out.output.as_ref()),
     ])?;
-    check_command_log(args, &named)?;
+    if args.live && !args.command.is_empty() {
+        // The output of the command may be the log in which its units are counted, and no other.
+        let others = named.iter().filter(|(flag, _)| *flag != "--log");
+        let others = others.map(|(flag, path)| (*flag, Some(*path)));
+        let own = ("--command-log", Some(command::log_path(args)));
+        output::check_distinct(others.chain([own]))?;
+    }
     if let Some(path) = &args.samples
         && SampleFormat::of(path).is_none()
     {
@@ -194,17 +200,6 @@ fn check_files(args: &ProfileArgs) -> Outcome<()> {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())
-}
-
-/// The output of the command may be the log in which its units are counted, and no other file.
-fn check_command_log(args: &ProfileArgs, named: &[(&str, &Path)]) -> Outcome<()> {
-    if !args.live || args.command.is_empty() {
-        return Ok(());
-    }
-    let others = named.iter().filter(|(flag, _)| *flag != "--log");
-    let others = others.map(|(flag, path)| (*flag, Some(*path)));
-    let own = ("--command-log", Some(command::log_path(args)));
-    output::check_distinct(others.chain([own])).map(drop)
 }
 
 /// The system's own error for a file that is not there: the same number on Unix and on
