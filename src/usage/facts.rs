@@ -52,7 +52,7 @@ impl Usage {
         let mut sampled = vec![false; periods];
         let own = self.grids.iter().filter(|((own, ..), _)| *own == signal);
         for ((.., spacing), grid) in own {
-            step = step.max(grid.step());
+            step = step.max(grid.step);
             let mut slots: Vec<Slot> = grid.slots().collect();
             for (sampled, slot) in sampled.iter_mut().zip(&slots) {
                 *sampled |= slot.reported > 0;

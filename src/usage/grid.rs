@@ -88,7 +88,8 @@ pub(super) struct Grid {
     own_maxima: Column,
     works: Column,
     names_gpus: bool,
-    step: u32,
+    /// How many periods of the grid a point stands for, at most.
+    pub(super) step: u32,
 }
 
 /// The same while series are added.
@@ -133,10 +134,6 @@ impl OpenGrid {
         }
     }
 
-    pub(super) fn add(&mut self, other: &Grid) {
-        self.add_from(0, other);
-    }
-
     /// Adds one whose first period is another of this one.
     pub(super) fn add_from(&mut self, first: usize, other: &Grid) {
         self.names_gpus |= other.names_gpus;
@@ -174,11 +171,6 @@ impl OpenGrid {
 }
 
 impl Grid {
-    /// How many periods of the grid a point stands for, at most.
-    pub(super) fn step(&self) -> u32 {
-        self.step
-    }
-
     pub(super) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         let figures = self.sums.values().zip(self.reported.values());
         let maxima = self.maxima.values().zip(self.own_maxima.values());

@@ -18,8 +18,7 @@ impl Usage {
     /// Its figures, if it is that of a day of UTC in which one source measured each signal,
     /// period by period.
     pub fn kept(&self) -> Option<StoredUsage> {
-        let is_plain =
-            self.outranked.is_empty() && self.grids.values().all(|grid| grid.step() == 1);
+        let is_plain = self.outranked.is_empty() && self.grids.values().all(|grid| grid.step == 1);
         is_plain.then(|| StoredUsage { series: self.kept_series(), periods: self.kept_periods() })
     }
 
@@ -45,6 +44,16 @@ impl Usage {
 
     fn kept_periods(&self) -> Vec<StoredPeriod> {
         let mut kept = Vec::new();
+        let period = |metric, source, index, slot: &Slot| StoredPeriod {
+            metric,
+            source,
+            index,
+            reported: slot.reported,
+            sum: slot.sum,
+            maxima: slot.maxima,
+            maximum: slot.maximum,
+            works: slot.works,
+        };
         let mut of_signals: BTreeMap<(Signal, SeriesSource), Vec<Slot>> = BTreeMap::new();
         for ((signal, source, _), grid) in &self.grids {
             let sum = of_signals.entry((*signal, *source)).or_default();
@@ -58,16 +67,8 @@ impl Usage {
         for ((signal, source), slots) in &of_signals {
             let slots = (0..).zip(slots);
             let known = slots.filter(|(_, slot)| **slot != Slot::default());
-            kept.extend(known.map(|(index, slot)| StoredPeriod {
-                metric: metric_of(*signal),
-                source: *source,
-                index,
-                reported: slot.reported,
-                sum: slot.sum,
-                maxima: slot.maxima,
-                maximum: slot.maximum,
-                works: slot.works,
-            }));
+            let metric = metric_of(*signal);
+            kept.extend(known.map(|(index, slot)| period(metric, *source, index, slot)));
         }
         let cpu = self.places.get(&CPU_AVERAGE);
         let flags =
@@ -77,16 +78,8 @@ impl Usage {
             let mut of_metric = self.added.iter().filter(|((measured, ..), _)| *measured == metric);
             let Some((_, added)) = of_metric.next() else { continue };
             let marked = (0..).zip(flags.values()).filter(|(_, flag)| *flag == 1);
-            kept.extend(marked.map(|(index, _)| StoredPeriod {
-                metric,
-                source: added.source,
-                index,
-                reported: 1,
-                sum: 0,
-                maxima: 0,
-                maximum: None,
-                works: false,
-            }));
+            let reported = Slot { reported: 1, ..Slot::default() };
+            kept.extend(marked.map(|(index, _)| period(metric, added.source, index, &reported)));
         }
         kept
     }

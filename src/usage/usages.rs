@@ -420,7 +420,7 @@ impl Usage {
     fn open(self, periods: usize) -> OpenUsage {
         let grids = self.grids.iter().map(|(key, grid)| {
             let mut open = OpenGrid::new(periods);
-            open.add(grid);
+            open.add_from(0, grid);
             (*key, open)
         });
         let marks = |column: &Column| column.values().map(|mark| mark == 1).collect();

@@ -102,7 +102,7 @@ impl Span {
 
 /// A query for some hosts of a request.
 pub(super) fn query(request: &Request<'_>, form: Form, hosts: &[&str], period: u32) -> String {
-    text(request, form, (grouping(request).as_str(), matchers(request, hosts).as_slice()), period)
+    text(request, form, &grouping(request), &matchers(request, hosts), period)
 }
 
 /// The same for each pod that these labels name.
@@ -116,15 +116,10 @@ pub(super) fn pod_query(
     let by = format!("{}, {namespace}, {pod}", grouping(request));
     let mut matchers = matchers(request, hosts);
     matchers.push(format!("{pod}!=\"\""));
-    text(request, form, (by.as_str(), matchers.as_slice()), period)
+    text(request, form, &by, &matchers, period)
 }
 
-fn text(
-    request: &Request<'_>,
-    form: Form,
-    (by, matchers): (&str, &[String]),
-    period: u32,
-) -> String {
+fn text(request: &Request<'_>, form: Form, by: &str, matchers: &[String], period: u32) -> String {
     let name = request.mapped.name.as_str();
     let series = selector(name, matchers);
     let range = duration(period);

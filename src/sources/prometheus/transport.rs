@@ -115,9 +115,8 @@ impl Transport {
     }
 
     async fn exchange(&self, request: HttpRequest) -> Result<Reply, NotReceived> {
-        let response = self.wire.call(request).await.map_err(|error| match error.is_timeout() {
-            true => NotReceived::Late,
-            false => NotReceived::Connection(error),
+        let response = self.wire.call(request).await.map_err(|error| {
+            if error.is_timeout() { NotReceived::Late } else { NotReceived::Connection(error) }
         })?;
         let header = |name: &str| response.headers().get(name).map(str::to_owned);
         let is_packed = header("content-encoding")
