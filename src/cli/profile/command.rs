@@ -1,15 +1,19 @@
-//! Where a command writes while the live view has the screen: to a file, whose last lines the
-//! view shows.
+//! The command that runs under the sampler, and where it writes while the live view has the
+//! screen: to a file, whose last lines the view shows.
 
 use super::args::ProfileArgs;
+use super::signals::{Event, exit_code, forward};
 use crate::cli::output::unwritable;
 use crate::cli::{Io, Outcome};
 use crate::domain::shown;
 use crate::sources::files::append_private;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
 
 /// The file unless one is named, in the current folder.
 const USUAL_FILE: &str = "gpucost-command.log";
@@ -18,9 +22,50 @@ const MOST_LINES: usize = 3;
 /// Bytes from the end in which these lines are searched for.
 const TAIL_BYTES: u64 = 4_096;
 
-/// The file, and how much of it was seen.
+/// Starts a command with this process's own streams, or those of a log; its end is
+/// reported as an event.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn start(
+    command: &[OsString],
+    log: Option<&CommandLog>,
+    events: Sender<Event>,
+) -> io::Result<u32> {
+    let (program, arguments) =
+        command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut started = Command::new(program);
+    started.args(arguments);
+    if let Some(log) = log {
+        log.take_streams(&mut started)?;
+    }
+    let mut child = started.spawn()?;
+    let pid = child.id();
+    thread::spawn(move || {
+        let ended = child.wait();
+        // Signals are not handled any more once the run is over.
+        let _ = events.send(Event::Ended(ended));
+    });
+    Ok(pid)
+}
+
+/// Waits until the command ends, and gives its exit code.
+/// Signals go on to it.
+pub(super) fn wait_for_end(pid: u32, events: &Receiver<Event>) -> i32 {
+    for event in events {
+        match event {
+            Event::Ended(Ok(status)) => return exit_code(status),
+            Event::Ended(Err(_)) => break,
+            Event::Signal { number, to_us_alone: true } => forward(number, pid),
+            _ => {}
+        }
+    }
+    1
+}
+
+/// The file that a command writes to, and how much of it was seen.
 #[derive(Debug)]
-pub(in crate::cli) struct CommandLog {
+pub(super) struct CommandLog {
     path: PathBuf,
     /// For the command: what it writes goes to the end.
     file: File,
@@ -41,7 +86,7 @@ impl CommandLog {
         if !args.live || args.command.is_empty() {
             return Ok(None);
         }
-        let path = path(args).to_owned();
+        let path = log_path(args).to_owned();
         let opened = append_private(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (offset, file) = opened.map_err(|error| {
             unwritable(&path, error).with_hint(
@@ -96,7 +141,7 @@ impl CommandLog {
 }
 
 /// The file that the flags name, or the usual one.
-pub(super) fn path(args: &ProfileArgs) -> &Path {
+pub(super) fn log_path(args: &ProfileArgs) -> &Path {
     args.command_log.as_deref().unwrap_or(Path::new(USUAL_FILE))
 }
 

@@ -1,9 +1,10 @@
-//! How far one instance was used in each whole hour of UTC.
+//! How far a machine and each of its GPUs was used in each whole hour, and the largest mean of
+//! each: which peaks come at the same time.
 
-use super::histogram::percent;
-use super::timeline::Slot;
+use super::grid::Slot;
+use super::timeline::MEASURED_SHARE_OF_AN_HOUR;
 use super::{Timeline, Usage};
-use crate::domain::{ACTIVE_PERCENT, GpuOffer, HOUR_SECONDS, Instance, Signal, Window};
+use crate::domain::{GpuOffer, HOUR_SECONDS, Instance, Metric, Signal, Statistic, Window};
 use jiff::Timestamp;
 
 /// One whole hour of an instance, in periods of the grid.
@@ -21,15 +22,13 @@ pub struct HourUse {
 }
 
 impl HourUse {
-    fn add(&mut self, slot: &Slot, running_gpus: u32, is_utilization: bool) {
+    fn add(&mut self, slot: &Slot, is_utilization: bool) {
         self.ran += 1;
-        if !is_utilization || slot.reported == 0 || slot.reported * 2 < running_gpus {
+        if !is_utilization || !slot.counts() {
             return;
         }
         self.measured += 1;
-        let largest = slot.maximum.filter(|_| slot.maxima >= running_gpus);
-        let rests = largest.is_some_and(|largest| percent(largest) < ACTIVE_PERCENT);
-        if rests && !slot.encodes {
+        if slot.rests() == Some(true) {
             self.idle += 1;
         } else {
             self.useful += (slot.sum / u64::from(slot.reported)) as u32;
@@ -71,22 +70,100 @@ impl Timeline {
         let before = whole.start.as_second() - self.window.start.as_second();
         let first = (before.max(0) / period) as usize;
         let mut hours = vec![HourUse::default(); (whole.seconds() / HOUR_SECONDS) as usize];
-        let running = self.running_gpus.iter().zip(&self.running_instances);
-        let periods = self.slots.iter().zip(running).skip(first).enumerate();
-        for (index, (slot, (gpus, instances))) in periods {
+        for (index, slot) in self.slots.iter().skip(first).enumerate() {
             if let Some(hour) = hours.get_mut(index / per_hour)
-                && *instances > 0
+                && slot.instances > 0
             {
-                hour.add(slot, *gpus, is_utilization);
+                hour.add(slot, is_utilization);
             }
         }
         hours
     }
 }
 
+impl Timeline {
+    /// Of each whole hour of the window, from its start, the largest mean over the GPUs,
+    /// percent: 0 where nothing ran, absent where more than a tenth of the periods that ran
+    /// has no figure.
+    pub fn hour_peaks(&self) -> Vec<Option<f64>> {
+        let per_hour = (HOUR_SECONDS as usize / self.period_seconds.max(1) as usize).max(1);
+        let mut means: Vec<Option<f64>> = vec![None; self.slots.len()];
+        for (index, mean) in self.means() {
+            means[index] = Some(mean);
+        }
+        let ran: Vec<bool> = self.ran().collect();
+        let hours = means.chunks(per_hour).zip(ran.chunks(per_hour));
+        hours.map(|(means, ran)| peak_of_hour(means, ran)).collect()
+    }
+}
+
+fn peak_of_hour(means: &[Option<f64>], ran: &[bool]) -> Option<f64> {
+    let expected = ran.iter().filter(|ran| **ran).count();
+    let known = means.iter().zip(ran).filter(|(mean, ran)| **ran && mean.is_some());
+    let is_known = known.count() as f64 >= expected as f64 * MEASURED_SHARE_OF_AN_HOUR;
+    let largest = means.iter().flatten().copied().reduce(f64::max);
+    is_known.then(|| largest.unwrap_or(0.0))
+}
+
+/// One hour of a GPU, or of the GPUs of a machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum HourMean {
+    /// Nothing ran.
+    Stopped,
+    /// It ran, and less than half of the hour was measured.
+    Missing,
+    /// Mean utilization, percent.
+    Percent(f64),
+}
+
+/// Every whole hour of a window, of a machine and of each of its GPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MachineHours {
+    /// The mean over its GPUs.
+    pub all: Vec<HourMean>,
+    /// Each GPU that has series of its own, by index. Days of a history that were read as
+    /// figures of a day have no hours of GPUs: they are missing.
+    pub gpus: Vec<(u16, Vec<HourMean>)>,
+}
+
+impl Usage {
+    /// How a machine and its GPUs were used in each of the [`whole_hours`] of a window.
+    pub fn hour_means(
+        &self,
+        instance: &Instance,
+        offer: Option<&GpuOffer>,
+        grid: (Window, u32),
+    ) -> MachineHours {
+        let uses = self.hour_uses(instance, offer, grid);
+        let from = whole_hours(grid.0, grid.1).start.as_second() / HOUR_SECONDS;
+        let hour_means = uses.iter().map(|hour| {
+            if hour.ran == 0 {
+                HourMean::Stopped
+            } else if hour.measured * 2 < hour.ran {
+                HourMean::Missing
+            } else {
+                HourMean::Percent(f64::from(hour.useful) / f64::from(hour.measured) / 100.0)
+            }
+        });
+        let gpus = self.gpus.iter().filter_map(|index| {
+            let key = (Metric::GpuUtilization, Some(*index), Statistic::Average);
+            let step = self.step_of(&key, grid.1);
+            let sums = self.amounts.get(&key)?.hours.as_ref()?;
+            let means = sums.means(from, uses.len(), step);
+            let hours = uses.iter().zip(means).map(|(hour, mean)| match mean {
+                Some(mean) => HourMean::Percent(mean),
+                None if hour.ran == 0 => HourMean::Stopped,
+                None => HourMean::Missing,
+            });
+            Some((*index, hours.collect()))
+        });
+        MachineHours { all: hour_means.collect(), gpus: gpus.collect() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{peak_of_hour, *};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("in range")
@@ -109,8 +186,7 @@ mod tests {
                 slot.add_maximum(*maximum);
                 slot.maxima += 1;
             }
-            timeline.running_gpus[index] = if *ran { 2 } else { 0 };
-            timeline.running_instances[index] = u32::from(*ran);
+            (slot.gpus, slot.instances) = if *ran { (2, 1) } else { (0, 0) };
         }
         timeline
     }
@@ -164,9 +240,27 @@ mod tests {
             assert_eq!(rounded, window(hours.0, hours.1), "{start} {end} {period}");
         }
         let mut late = Timeline::new(window(3_000, 10_800), 600);
-        late.running_instances[0] = 1;
-        late.running_instances[1] = 1;
+        late.slots[0].instances = 1;
+        late.slots[1].instances = 1;
         let ran: Vec<u16> = late.hour_uses(true).iter().map(|hour| hour.ran).collect();
         assert_eq!(ran, [1, 0]);
+    }
+
+    #[test]
+    fn an_hour_peaks_with_its_largest_mean() {
+        let ran = [true; 4];
+        assert_eq!(peak_of_hour(&[Some(5.0), Some(40.0), Some(7.5), Some(0.0)], &ran), Some(40.0));
+        // A quarter of it is not known.
+        assert_eq!(peak_of_hour(&[Some(5.0), Some(40.0), None, Some(0.0)], &ran), None);
+        // It ran for half of the hour, and all of that is known.
+        let half = [true, true, false, false];
+        assert_eq!(peak_of_hour(&[Some(5.0), Some(9.0), None, None], &half), Some(9.0));
+        assert_eq!(peak_of_hour(&[None; 4], &[false; 4]), Some(0.0));
+        // Eleven of twelve periods are 91.7%.
+        let mut means = [Some(3.0); 12];
+        means[4] = None;
+        assert_eq!(peak_of_hour(&means, &[true; 12]), Some(3.0));
+        means[5] = None;
+        assert_eq!(peak_of_hour(&means, &[true; 12]), None);
     }
 }

@@ -1,11 +1,114 @@
-//! What the guard of a run saw so far, and what follows from an answer. It waits for nothing
-//! and starts nothing.
+//! `--spot-guard`: signals the command before EC2 interrupts its spot instance, and records
+//! the notice. Whatever happens to the guard, the command runs on.
 
+use super::args::GuardArgs;
+use super::signals;
+use super::signals::Event;
+use crate::cli::live::runtime;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, SpotAction, SpotInterruption, SpotNotice, SpotRun,
 };
+use crate::sources::aws::SpotNotices;
 use jiff::{SignedDuration, Timestamp};
-use std::time::Duration;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// As often as AWS recommends.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Watches over one command, on a thread of its own: what delays a sample, such as a driver
+/// that does not answer, delays no signal.
+#[derive(Debug, Clone)]
+pub(super) struct Guard {
+    seen: Arc<Mutex<Seen>>,
+    /// The run, which shows notes.
+    events: Sender<Event>,
+}
+
+impl Guard {
+    /// A guard by the flags; `None` without `--spot-guard`.
+    pub(super) fn of(args: &GuardArgs, events: &Sender<Event>) -> Option<Self> {
+        let seen = Seen::new(args.on_interrupt, args.interrupt_margin);
+        args.spot_guard.then(|| Self { seen: Arc::new(Mutex::new(seen)), events: events.clone() })
+    }
+
+    /// What it saw so far.
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for notices from now on. `is_spot` is what is known of the instance; one that is
+    /// bought otherwise gets none, and is not asked.
+    pub(super) fn watch(
+        &self,
+        (pid, clock): (Option<u32>, Instant),
+        is_spot: Option<bool>,
+        service: Result<Option<String>, &str>,
+    ) -> Option<Note> {
+        let reason = match service {
+            Ok(endpoint) if is_spot != Some(false) => {
+                let guard = self.clone();
+                thread::spawn(move || guard.ask_again(endpoint.as_deref(), (pid?, clock)));
+                return None;
+            }
+            Ok(_) => "this is not a spot instance",
+            Err(reason) => reason,
+        };
+        self.seen().unwatched = Some(reason.to_owned());
+        Some(Note::unread(format!("spot notices are not read: {reason}")))
+    }
+
+    /// Asks until the run is over.
+    fn ask_again(&self, endpoint: Option<&str>, command: (u32, Instant)) -> Option<()> {
+        let runtime = runtime();
+        let mut service = None;
+        loop {
+            let answer = match &runtime {
+                Ok(runtime) => runtime.block_on(ask(&mut service, endpoint)),
+                Err(error) => Err(error.to_string()),
+            };
+            self.hear(answer, command)?;
+            thread::sleep(EVERY);
+        }
+    }
+
+    /// Reacts to an answer; `None` once the run is over.
+    fn hear(
+        &self,
+        answer: Result<Option<SpotNotice>, String>,
+        (pid, clock): (u32, Instant),
+    ) -> Option<()> {
+        // The run does not end between a signal and the note about it.
+        let mut seen = self.seen();
+        if seen.is_over {
+            return None;
+        }
+        if let Some(signal) = seen.answered(answer, clock.elapsed(), Timestamp::now()) {
+            signals::send(signal, pid);
+        }
+        if !seen.notes.is_empty() {
+            // It fails once the run is over.
+            let _ = self.events.send(Event::Noted);
+        }
+        Some(())
+    }
+}
+
+/// Asks once. After a failure, the next connection and token are new ones.
+async fn ask(
+    service: &mut Option<SpotNotices>,
+    endpoint: Option<&str>,
+) -> Result<Option<SpotNotice>, String> {
+    let notices = match service.take() {
+        Some(notices) => notices,
+        None => SpotNotices::new(endpoint)?,
+    };
+    let answer = notices.ask().await?;
+    *service = Some(notices);
+    Ok(answer)
+}
 
 /// How long before an interruption EC2 announces it, at most. What is farther away is so by
 /// a clock that is wrong.
@@ -21,21 +124,21 @@ const NOT_WATCHED: &str = "`--spot-guard` needs the instance metadata service of
 
 /// What the user is to read.
 #[derive(Debug, PartialEq)]
-pub(in crate::cli::profile) struct Note {
-    pub(in crate::cli::profile) text: String,
+pub(super) struct Note {
+    pub(super) text: String,
     /// What to do, of an error.
-    pub(in crate::cli::profile) hint: Option<&'static str>,
+    pub(super) hint: Option<&'static str>,
 }
 
 impl Note {
     /// An error that keeps notices from being read.
-    pub(super) fn unread(text: String) -> Self {
+    fn unread(text: String) -> Self {
         Self { text, hint: Some(NOT_WATCHED) }
     }
 }
 
 #[derive(Debug, Default)]
-pub(in crate::cli::profile) struct Seen {
+pub(super) struct Seen {
     /// Absent for the usual one, which does not end a command whose memory is kept.
     signal: Option<&'static str>,
     /// Time between the deadline and the interruption.
@@ -47,22 +150,22 @@ pub(in crate::cli::profile) struct Seen {
     /// Why a query failed last.
     last_failure: Option<String>,
     /// Why nothing is asked.
-    pub(super) unwatched: Option<String>,
+    unwatched: Option<String>,
     interruption: Option<SpotInterruption>,
     /// What was not shown yet.
-    pub(in crate::cli::profile) notes: Vec<Note>,
+    pub(super) notes: Vec<Note>,
     /// Whether the run is over, after which no signal is sent.
-    pub(super) is_over: bool,
+    is_over: bool,
 }
 
 impl Seen {
-    pub(super) fn new(signal: Option<&'static str>, margin: Option<SignedDuration>) -> Self {
+    fn new(signal: Option<&'static str>, margin: Option<SignedDuration>) -> Self {
         Self { signal, margin: margin.unwrap_or(USUAL_MARGIN), ..Self::default() }
     }
 
     /// Takes in what the metadata service said after so much of the run, or why it said
     /// nothing. The signal that the command gets now.
-    pub(super) fn answered(
+    fn answered(
         &mut self,
         answer: Result<Option<SpotNotice>, String>,
         elapsed: Duration,
@@ -114,14 +217,14 @@ impl Seen {
     }
 
     /// When the run stops waiting for the command. A hibernated command continues later.
-    pub(in crate::cli::profile) fn deadline(&self) -> Option<Duration> {
+    pub(super) fn deadline(&self) -> Option<Duration> {
         let interruption = self.interruption.as_ref()?;
         let waits = interruption.notice.action != SpotAction::Hibernate;
         Duration::try_from_secs_f64(waits.then_some(interruption.deadline_seconds)?).ok()
     }
 
     /// What is known at the end of the run. From then on, no signal is sent.
-    pub(in crate::cli::profile) fn finish(&mut self) -> SpotRun {
+    pub(super) fn finish(&mut self) -> SpotRun {
         self.is_over = true;
         self.run()
     }
@@ -134,7 +237,7 @@ impl Seen {
     }
 
     /// What was not watched.
-    pub(in crate::cli::profile) fn gaps(&self) -> Vec<Gap> {
+    pub(super) fn gaps(&self) -> Vec<Gap> {
         let unwatched = self.unwatched.as_ref();
         let unwatched = unwatched.map(|reason| Cause::of(CauseKind::SpotNoticesNotAsked, [reason]));
         let unread = self.last_failure.as_ref().map(|reason| {

@@ -12,9 +12,8 @@ fn timeline(start: i64, period: u32, periods: &[(u32, &[f64])]) -> Timeline {
         Window { start: at(start), end: at(start + i64::from(period) * periods.len() as i64) };
     let mut timeline = Timeline::new(window, period);
     for (index, (running, maxima)) in periods.iter().enumerate() {
-        timeline.running_gpus[index] = *running;
-        timeline.running_instances[index] = u32::from(*running > 0);
         let slot: &mut Slot = &mut timeline.slots[index];
+        (slot.gpus, slot.instances) = (*running, u32::from(*running > 0));
         for maximum in *maxima {
             slot.add_maximum(hundredths(*maximum));
             slot.maxima += 1;

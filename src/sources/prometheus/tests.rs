@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::{FailureKind, InstanceShape, JoinedBy, Metric, SeriesSource, Statistic};
 use crate::sources::Readings;
 use crate::sources::prometheus::answer::Row;
-use crate::sources::prometheus::scenes::{
+use crate::sources::prometheus::lab::{
     Server, at, before, days, failure, machine, now, row, ten_minutes,
 };
 use crate::usage::Series;
