@@ -4,23 +4,26 @@ use super::args::{AuditArgs, AuditFormat, DocFormat, OutputArgs, Rendering};
 use super::choices::name_of;
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
+use super::known_prices::PriceAge;
 use super::output::check_distinct;
-use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::view_args::{ViewFlags, check_known};
-use super::{Io, Outcome, estate, output, refusal, refused, units};
+use super::{Failure, Io, Outcome, estate, hinted, output, refusal, refused};
 use crate::analysis::{
-    Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, audit_once, day_costs,
+    Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, UnitError, audit_once, day_costs,
+    unit_costs,
 };
 use crate::config::{SettingsFile, read_rejected};
-use crate::domain::{Clusters, RejectedAction, Risk, counted, safe, shown};
+use crate::domain::{Clusters, Policy, RejectedAction, Risk, WorkUnits, counted, safe, shown};
 use crate::report::{
     AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, groups_doc,
 };
 use crate::savings::SkipReason;
+use crate::sources::files::read_units;
 use clap::ValueEnum;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut settings = estate::settings(&args.estate.out, io)?;
@@ -40,7 +43,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
         let name = name_of(format);
         return Err(refusal!("`--group-by` cannot be used with `--format {name}`"; "{hint}"));
     }
-    let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
+    let counted = counted_units(args.units.as_deref(), &args.estate.out)?;
     let accepted = risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let asked = (&args.estate, &settings);
@@ -61,7 +64,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     };
     let aimed = args.plan.aimed(&estate, (&settings.policy, accepted))?;
     let mut audit = aimed.unwrap_or_else(|| audit_once(estate, &settings.policy, accepted));
-    units::price(&mut audit, &counted, &settings.policy)?;
+    price_units(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
     check_known(&wanted.view, &rows)?;
@@ -309,4 +312,23 @@ fn known_keys() -> String {
         GroupKey::known_names(),
         ClaimKey::known_names()
     )
+}
+
+/// The units of a file, which is not replaced; none without one.
+pub(super) fn counted_units(path: Option<&Path>, out: &OutputArgs) -> Outcome<Vec<WorkUnits>> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let output = out.output.as_deref();
+    output::check_distinct([("--units", Some(path)), ("--output", output)])?;
+    read_units(path).map_err(Failure::hinted("see docs/kpis.md for the columns"))
+}
+
+/// Prices units of work of an audit.
+pub(super) fn price_units(audit: &mut Audit, units: &[WorkUnits], policy: &Policy) -> Outcome<()> {
+    let costs = unit_costs(units, &audit.workloads, &audit.kpis.jobs, audit.window, policy);
+    audit.kpis.unit_costs = costs.map_err(|error| hinted! { error;
+        UnitError::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
+        UnitError::Unknown { .. } => "names and IDs are those of the audit's JSON report";
+        UnitError::WindowOfJob { .. } => "leave its window empty";
+    })?;
+    Ok(())
 }

@@ -3,8 +3,7 @@
 use super::args::{DocFormat, EstateArgs, time};
 use super::choices::within;
 use super::known_prices::{check_launchable, has_commitments};
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::rightsize::percent;
 use super::sampled::unreadable;
 use super::{

@@ -2,7 +2,6 @@
 //! saves.
 
 use super::capacity_args::{BatchArgs, CapacityArgs, SampledBatch};
-use super::capacity_measured::{audited, check_estate};
 use super::model_args::{MemoryArgs, ModelArgs};
 use super::planning::Planning;
 use super::{Failure, Io, Outcome, hint, known_prices, output, refusal, refused, sampled};
@@ -33,14 +32,14 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     let read: Vec<_> = samples.chain([("--from", estate.from.as_deref())]).collect();
     let planning = Planning::of_estate(estate, args.format, &read, io)?;
     let settings = &planning.settings;
-    check_estate(args)?;
+    args.check_estate()?;
     if args.workload.is_none() && !estate.profile_data.is_empty() {
         return Err(refusal!("`--profile-data` shows the throughput at one load alone";
             "pass a run at each batch, as in `--curve-data 8:run.jsonl`"));
     }
     let looked_up = args.workload.as_deref().map(|name| {
         let running = |audit: &Audit| running_workload(audit, name, &settings.policy);
-        audited(args, settings, running, io)
+        args.audited(settings, running, io)
     });
     let (running, estate) = looked_up.transpose()?.unzip();
     let (gathered, seen) =

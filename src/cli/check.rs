@@ -3,8 +3,8 @@
 use super::args::{DocFormat, EstateArgs, RISKS, doc_formats, place};
 use super::diff::unreadable;
 use super::history::read_recorded;
-use super::price_age::PriceAge;
-use super::schemas::SchemaName;
+use super::known_prices::PriceAge;
+use super::setup::SchemaName;
 use super::{
     ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, output, refusal,
     refused, scope,
@@ -181,8 +181,8 @@ fn spend_history(
 ) -> Outcome<Option<SpendHistory>> {
     let place = args.recorded_audits.as_ref().or(args.estate.history.as_ref());
     let Some(place) = place.filter(|_| policy.has_forecasts()) else { return Ok(None) };
-    let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
+    let access = args.estate.aws.access(settings, io);
+    let recorded = read_recorded(Some(place), access, &args.estate.out, io)?;
     Ok(Some(SpendHistory {
         place: shell_word(&place.word()),
         days: recorded.rows,

@@ -1,8 +1,7 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
 use super::check::{CheckArgs, check_files, ending, found_policy, policy, print};
-use super::known_prices::is_several;
-use super::price_age::PriceAge;
+use super::known_prices::{PriceAge, is_several};
 use super::{Io, Outcome, estate, hinted, known_prices, output, refusal};
 use crate::analysis::gate::{gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;

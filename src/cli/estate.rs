@@ -27,11 +27,8 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
 
 const DEFAULT_LOOKBACK: &str = "14d";
-/// Throttling passes, as a rule within a minute.
-const DEFAULT_DEADLINE: Duration = Duration::from_secs(300);
 const DEFAULT_NAMESPACE: &str = "CWAgent";
 /// CloudWatch forgets everything older.
 const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
@@ -191,9 +188,8 @@ fn rolled_up(
     io: &Io<'_>,
 ) -> Outcome<Estate> {
     let Some(place) = usage_history::rollups(args, metrics)? else { return Ok(estate) };
-    let aws = aws_options(&args.aws, settings, io);
-    let access = usage_history::bucket_access(&aws, io);
-    live::wait_for(&args.out, &aws.notice, io, async |progress| {
+    let access = args.aws.access(settings, io);
+    live::wait_for(&args.out, &Notice::default(), io, async |progress| {
         progress("roll-ups");
         let days = (date_of(estate.window.start), date_of(estate.window.end));
         let rollups = History::open_to_read(place, &access, days, io.now).await?;
@@ -297,20 +293,6 @@ fn check_services(services: &[AwsService]) -> Outcome<()> {
     }
 }
 
-/// How AWS is reached: by flags, else the environment, else the settings file.
-pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
-    let usual = io.variable("GPUCOST_PROFILE").or(settings.profile.as_ref());
-    AwsOptions {
-        profile: args.profile.as_ref().or(usual).cloned(),
-        services: Vec::new(),
-        asks_opinions: false,
-        as_of: io.now,
-        endpoint_url: args.endpoint_url.clone(),
-        deadline: args.deadline.unwrap_or(DEFAULT_DEADLINE),
-        notice: Notice::default(),
-    }
-}
-
 /// The regions to ask; `None` for all that are enabled.
 pub(super) fn asked_regions(
     args: &AwsArgs,
@@ -387,14 +369,14 @@ fn live(
         services: args.services.clone(),
         asks_opinions: args.organization.aws_opinion,
         as_of: options.as_of,
-        ..aws_options(&args.aws, settings, io)
+        ..args.aws.options(settings, io)
     };
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers((args, settings), aws.profile.as_ref(), io)?;
     let history = usage_history::wanted(args, options.metrics, servers.len())?;
     let rollups = usage_history::rollups(args, metrics)?;
-    let access = usage_history::bucket_access(&aws, io);
+    let access = args.aws.access(settings, io);
     if !servers.is_empty() {
         for warning in args.prometheus.warnings(io) {
             output::say(&warning, &args.out, io);

@@ -1,7 +1,7 @@
 //! `gpucost fix`.
 
 use super::args::{DocFormat, EstateArgs, PlanArgs, Rendering, doc_formats};
-use super::price_age::PriceAge;
+use super::known_prices::PriceAge;
 use super::scope::invocation;
 use super::{Io, Outcome, audit, check_plan, estate, flags, output, refusal};
 use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};

@@ -1,7 +1,7 @@
 //! `gpucost audit --interactive`.
 
 use super::args::AuditArgs;
-use super::price_age::PriceAge;
+use super::known_prices::PriceAge;
 use super::terminal::Guard;
 use super::view_args::{ViewFlags, check_known};
 use super::{Failure, Io, Outcome, audit as audit_command, estate, output, refusal};

@@ -2,12 +2,11 @@
 
 use super::args::{DocFormat, EstateArgs};
 use super::choices::above_zero;
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::scope::invocation;
 use super::{
     Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal, refused,
-    sampled, units,
+    sampled,
 };
 use crate::analysis::{CountedRun, RunKpis, audit_once};
 use crate::config::SettingsFile;
@@ -90,11 +89,11 @@ pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Outcome {
 
 fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
-    let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
+    let counted = audit::counted_units(args.units.as_deref(), &args.estate.out)?;
     let estate = estate::read(&args.estate, settings, io)?;
     // No key figure depends on a plan, and this is the smallest one.
     let mut audited = audit_once(estate, &settings.policy, Risk::Low);
-    units::price(&mut audited, &counted, &settings.policy)?;
+    audit::price_units(&mut audited, &counted, &settings.policy)?;
     let flags = invocation(&args.estate, None).estate_flags();
     let units = args.units.as_deref().map_or_else(String::new, |path| {
         format!(" --units {}", shell_word(&path.to_string_lossy()))

@@ -30,7 +30,7 @@ pub(super) fn wait_for<T>(
     io: &Io<'_>,
     work: impl AsyncFnOnce(&dyn Fn(&str)) -> Result<T, GatherError>,
 ) -> Outcome<T> {
-    run(out, notice, io, work)?.map_err(failed)
+    watched(out, notice, io, work)?.map_err(failed)
 }
 
 /// The same for work whose errors are those of the caller.
@@ -38,6 +38,14 @@ pub(super) fn wait_for<T>(
 /// # Errors
 /// When it is interrupted.
 pub(super) fn run<T>(
+    out: &OutputArgs,
+    io: &Io<'_>,
+    work: impl AsyncFnOnce(&dyn Fn(&str)) -> T,
+) -> Outcome<T> {
+    watched(out, &Notice::default(), io, work)
+}
+
+fn watched<T>(
     out: &OutputArgs,
     notice: &Notice,
     io: &Io<'_>,

@@ -6,12 +6,10 @@ mod audit;
 mod autoscale;
 mod aws_args;
 mod bill;
-mod bill_history;
 mod cache;
 mod capacity;
 mod capacity_args;
 mod capacity_batches;
-mod capacity_measured;
 mod check;
 mod check_plan;
 mod choices;
@@ -24,27 +22,21 @@ mod exit;
 mod explain;
 mod export;
 mod fix;
-mod guard;
-mod help;
 mod history;
+mod instances;
 mod interactive;
 #[cfg(unix)]
 mod interrupts;
-mod inventory;
 mod io;
 mod known_prices;
 mod kpi;
 mod kubernetes;
 mod live;
 mod mcp;
-mod mcp_args;
-mod metrics;
 mod model_args;
 mod output;
 mod place;
-mod planner_flags;
 mod planning;
-mod price_age;
 mod pricing;
 mod profile;
 mod progress;
@@ -54,19 +46,15 @@ mod rent_or_buy;
 mod reserved;
 mod rightsize;
 mod sampled;
-mod schemas;
 mod scope;
 mod select;
 mod setup;
-mod setup_args;
 mod share;
 mod spot;
 mod start;
 mod terminal;
-mod units;
 mod usage_history;
 mod view_args;
-mod workload_args;
 
 pub use command::command;
 pub use exit::ExitCode;
@@ -78,8 +66,10 @@ use choices::{choices, flags, parsers};
 use clap::FromArgMatches;
 use command::{Cli, Command, commands};
 use exit::{Failure, Outcome, did_you_mean, hint, hinted, is_full, refusal, refused};
-use mcp_args::McpArgs;
+use io::Guard;
+use mcp::McpArgs;
 use progress::{Watch, is_quiet};
+use setup::SetupArgs;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -91,7 +81,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> E
     let watch = Watch::default();
     let mut stdout = watch.before(&mut *io.stdout, true);
     let mut stderr = watch.before(&mut *io.stderr, false);
-    let mut stderr = guard::Guard::new(&mut stderr);
+    let mut stderr = Guard::new(&mut stderr);
     let mut guarded = Io {
         stdout: &mut stdout,
         stderr: &mut stderr,
@@ -168,6 +158,10 @@ fn run_check(check: &CheckArgs, io: &mut Io<'_>) -> Outcome {
         (None, Some(plan)) => check_plan::run(plan, check, io),
         (None, None) => check::run(check, io),
     }
+}
+
+fn run_setup(setup: &SetupArgs, io: &mut Io<'_>) -> Outcome {
+    setup::run(setup, command(), io)
 }
 
 fn run_mcp(server: &McpArgs, io: &mut Io<'_>) -> Outcome {

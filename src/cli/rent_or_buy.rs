@@ -1,9 +1,7 @@
 //! `gpucost rent-or-buy`: an own server against rented machines.
 
 use super::args::{hourly_price, not_negative, positive};
-use super::planner_flags::AnswerArgs;
-use super::planning::Planning;
-use super::workload_args::WorkloadArgs;
+use super::planning::{AnswerArgs, Planning, WorkloadArgs};
 use super::{Io, Outcome, flags, known_prices, refusal, refused, rightsize, sampled};
 use crate::analysis::{AWS, Question, Rentals, RunningWorkload, providers, rentals};
 use crate::config::SettingsFile;

@@ -3,10 +3,8 @@
 use super::args::{hourly_price, hours_of_a_month, kind, positive};
 use super::choices::Choices;
 use super::model_args::{MemoryArgs, ModelArgs, dtype, typed};
-use super::planner_flags::{CatalogArgs, exact_rate};
-use super::planning::Planning;
+use super::planning::{CatalogArgs, Planning, WorkloadArgs, exact_rate};
 use super::rightsize::size_mib;
-use super::workload_args::WorkloadArgs;
 use super::{
     ExitCode, Io, Outcome, choices, flags, hint, known_prices, output, parsers, refusal, sampled,
 };

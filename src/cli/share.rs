@@ -2,8 +2,7 @@
 
 use super::args::{DocFormat, EstateArgs, RISKS, names_of};
 use super::known_prices::has_commitments;
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::rightsize::{percent, size_mib, unknown};
 use super::{
     ExitCode, Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal,

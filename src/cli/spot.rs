@@ -1,8 +1,7 @@
 //! `gpucost spot`.
 
 use super::args::{DocFormat, EstateArgs, RISKS, kind, time};
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::view_args::LimitArgs;
 use super::{ExitCode, Io, Outcome, audit, estate, flags, known_prices, output, refusal};
 use crate::analysis::{SpotJob, assess_fleet, assess_type, audit as audited, planned_spot};

@@ -7,9 +7,8 @@ use super::{Failure, Io, Outcome, is_full, refusal};
 use crate::domain::{counted, safe, shell_word};
 use crate::gather::GatherOptions;
 use crate::sources::SourceError;
-use crate::sources::aws::AwsOptions;
 use crate::sources::files::{History, HistoryError};
-use crate::sources::store::{BucketAccess, Place};
+use crate::sources::store::Place;
 use crate::trend::date_of;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -60,16 +59,6 @@ pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Outcome<Option<&Place
 pub(super) fn days(options: &GatherOptions) -> (Date, Date) {
     let start = options.as_of.checked_sub(options.lookback);
     (date_of(start.unwrap_or(Timestamp::MIN)), date_of(options.as_of))
-}
-
-/// How AWS is reached for a bucket: as for everything else, unless S3 has an endpoint of its
-/// own.
-pub(super) fn bucket_access(aws: &AwsOptions, io: &Io<'_>) -> BucketAccess {
-    let own = io.variable("AWS_ENDPOINT_URL_S3");
-    BucketAccess {
-        profile: aws.profile.clone(),
-        endpoint_url: aws.endpoint_url.as_ref().or(own).cloned(),
-    }
 }
 
 /// What it means that a place cannot be used.

@@ -1,7 +1,7 @@
 //! An AWS account: who asks, which regions answer, which actions are allowed, and whether
 //! the agent's metrics are there.
 
-use super::servers::failed;
+use super::sources::failed;
 use crate::cli::args::MetricsSource;
 use crate::cli::estate::EstateRequest;
 use crate::cli::{Io, Outcome, estate};
@@ -41,7 +41,7 @@ impl AccountProbe {
         if args.kubernetes.is_alone() {
             return Ok(None);
         }
-        let options = estate::aws_options(&args.aws, settings, io);
+        let options = args.aws.options(settings, io);
         let source = args.metrics_source;
         Ok(Some(Self {
             regions: estate::asked_regions(&args.aws, settings, io)?,

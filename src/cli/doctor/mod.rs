@@ -1,18 +1,16 @@
 //! `gpucost doctor`: what the audit with the same flags rests on, each thing asked for once.
 
 mod cloud;
-mod here;
-mod servers;
+mod sources;
 
-pub(super) use here::DRIVER_NODE;
+pub(super) use sources::DRIVER_NODE;
 
 use super::args::{DocFormat, EstateArgs, MetricsSource};
 use super::choices::flags;
 use super::exit::{ExitCode, Outcome, refusal};
-use super::{Io, audit, estate, live, output, usage_history};
+use super::{Io, audit, live, output};
 use crate::report::{Check, CheckArea, CheckStatus, doctor_doc};
-use crate::sources::aws::Notice;
-use servers::{ClusterProbe, ServerProbe, not_asked};
+use sources::{ClusterProbe, ServerProbe, not_asked};
 
 flags! {
     /// `gpucost doctor`.
@@ -31,11 +29,10 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Outcome {
     let servers = ServerProbe::of(asked, &settings, io)?;
     let cluster = ClusterProbe::of(&asked.kubernetes, io)?;
     let without_cluster = not_asked(io);
-    let aws = estate::aws_options(&asked.aws, &settings, io);
-    let access = usage_history::bucket_access(&aws, io);
+    let access = asked.aws.access(&settings, io);
     let now = io.now;
     let has_servers = !servers.servers.is_empty();
-    let mut checks = live::run(&asked.out, &Notice::default(), io, async |progress| {
+    let mut checks = live::run(&asked.out, io, async |progress| {
         let mut checks = Vec::new();
         progress("Prometheus");
         checks.extend(servers.checks(now).await);
@@ -53,15 +50,15 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Outcome {
         }
         progress("history");
         if let Some(place) = asked.history.clone() {
-            checks.push(here::history(place, access, now).await);
+            checks.push(sources::history(place, access, now).await);
         }
         checks
     })?;
     if has_servers && asked.metrics_source == MetricsSource::Auto {
         one_source_is_enough(&mut checks);
     }
-    checks.push(here::host());
-    checks.push(here::prices(asked, &settings, io)?);
+    checks.push(sources::host());
+    checks.push(sources::prices(asked, &settings, io)?);
     checks.sort_by_key(|check| check.area);
     if asked.redact {
         redact(&mut checks);

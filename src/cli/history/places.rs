@@ -1,24 +1,27 @@
 //! The place of a history, how it is reached, and the audits that it keeps, for the commands that
 //! add them up.
 
+use crate::analysis::{Audit, DayFacts, StoredAudit};
 use crate::cli::args::OutputArgs;
-use crate::cli::usage_history::MOST_NAMED;
-use crate::cli::{ExitCode, Failure, Io, Outcome, live, output, refusal, usage_history};
-use crate::domain::{latest_believed, safe, shell_word};
-use crate::sources::aws::{AwsOptions, Notice};
+use crate::cli::estate::EstateRequest;
+use crate::cli::usage_history::{MOST_NAMED, say_unused, unopened};
+use crate::cli::{ExitCode, Failure, Io, Outcome, live, output, refusal};
+use crate::domain::{Policy, latest_believed, safe, shell_word};
+use crate::report::kept_run_text;
 use crate::sources::files::{HistoryError, Recorded, Records};
 use crate::sources::store::{BucketAccess, Place};
+use crate::usage::Estate;
 use std::io::ErrorKind;
 
 /// What a place keeps, and whether all of it could be read. A day of which a file cannot be
 /// used counts as not recorded, and not as one without costs.
 pub(in crate::cli) fn read_recorded(
     named: Option<&Place>,
-    aws: &AwsOptions,
+    access: BucketAccess,
     out: &OutputArgs,
     io: &mut Io<'_>,
 ) -> Outcome<Recorded> {
-    let history = Opening::of(named, aws, io);
+    let history = Opening::of(named, access);
     check(&history.place)?;
     let now = io.now;
     let mut recorded =
@@ -37,7 +40,7 @@ pub(in crate::cli) fn read_recorded(
         ));
         output::say(&line, out, io);
     }
-    usage_history::say_unused(&recorded.problems, "", out, io);
+    say_unused(&recorded.problems, "", out, io);
     Ok(recorded)
 }
 
@@ -79,16 +82,12 @@ pub(in crate::cli) struct Opening {
 
 impl Opening {
     /// The first place that is named, or the usual one.
-    pub(super) fn of<'a>(
+    pub(in crate::cli) fn of<'a>(
         named: impl IntoIterator<Item = &'a Place>,
-        aws: &AwsOptions,
-        io: &Io<'_>,
+        access: BucketAccess,
     ) -> Self {
         let first = named.into_iter().next().cloned();
-        Self {
-            place: first.unwrap_or_else(|| Place::Folder(DEFAULT_FOLDER.into())),
-            access: usage_history::bucket_access(aws, io),
-        }
+        Self { place: first.unwrap_or_else(|| Place::Folder(DEFAULT_FOLDER.into())), access }
     }
 
     /// Runs something on its files.
@@ -98,11 +97,20 @@ impl Opening {
         io: &Io<'_>,
         work: impl AsyncFnOnce(Records) -> Result<T, HistoryError>,
     ) -> Outcome<T> {
-        let done = live::run(out, &Notice::default(), io, async |progress| {
+        self.attempt(out, io, work)?.map_err(|error| failed(error, &self.place))
+    }
+
+    /// The same where errors are for the caller to explain.
+    pub(in crate::cli) fn attempt<T>(
+        &self,
+        out: &OutputArgs,
+        io: &Io<'_>,
+        work: impl AsyncFnOnce(Records) -> Result<T, HistoryError>,
+    ) -> Outcome<Result<T, HistoryError>> {
+        live::run(out, io, async |progress| {
             progress("history");
             work(Records::open(&self.place, &self.access).await?).await
-        });
-        done?.map_err(|error| failed(error, &self.place))
+        })
     }
 }
 
@@ -116,5 +124,79 @@ fn failed(error: HistoryError, place: &Place) -> Failure {
         );
         return Failure::unexpected(error).with_hint(hint);
     }
-    usage_history::unopened(error)
+    unopened(error)
+}
+
+/// Where an audit will be kept, with what its estate tells of single days.
+pub(in crate::cli) struct Keeping {
+    history: Opening,
+    facts: DayFacts,
+}
+
+/// What an estate says of single days. What was recorded is taken to have been read when its
+/// window ended.
+pub(in crate::cli) fn day_facts(
+    estate: &Estate,
+    asked: EstateRequest<'_>,
+    io: &Io<'_>,
+) -> DayFacts {
+    let (args, settings) = asked;
+    let is_recorded = args.from.is_some() || args.demo.is_some();
+    let read_at = if is_recorded { estate.as_of } else { io.now };
+    DayFacts::of(estate, &settings.policy, read_at)
+}
+
+impl Keeping {
+    /// Of an estate that is about to be audited.
+    ///
+    /// # Errors
+    /// When it is of a time ahead of now, whose days would take the place of true ones.
+    pub(in crate::cli) fn of(
+        named: Option<&Place>,
+        estate: &Estate,
+        (args, settings): EstateRequest<'_>,
+        io: &Io<'_>,
+    ) -> Outcome<Self> {
+        if estate.as_of > latest_believed(io.now) {
+            return Err(refusal!(
+                "the estate is of {}, which is ahead of now: it is not recorded", estate.as_of;
+                "correct the clock of the machine that read it, or `--as-of`, and read it again"));
+        }
+        let access = args.aws.access(settings, io);
+        Ok(Self {
+            history: Opening::of(named.or(args.history.as_ref()), access),
+            facts: day_facts(estate, (args, settings), io),
+        })
+    }
+
+    /// Keeps the audit, and says so in a line.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(in crate::cli) fn keep(
+        &self,
+        audit: &Audit,
+        policy: &Policy,
+        out: &OutputArgs,
+        io: &Io<'_>,
+    ) -> Outcome<String> {
+        let mut kept = StoredAudit::of(audit, &self.facts, policy.hours_per_month);
+        let now = io.now;
+        let is_new = self
+            .history
+            .run(out, io, async |records: Records| record(&records.at(now), &mut kept).await)?;
+        let (run, place) = (&kept.run, self.history.place.to_string());
+        Ok(kept_run_text((&run.run_id, &run.days), kept.actions.len(), &place, is_new))
+    }
+}
+
+/// Keeps what is new of an audit; whether it was not kept before.
+async fn record(records: &Records, kept: &mut StoredAudit) -> Result<bool, HistoryError> {
+    let known = records.kept().await?;
+    if known.has(&kept.run.run_id) {
+        return Ok(false);
+    }
+    kept.leave_out(&known.days(&kept.run.scope));
+    let StoredAudit { run, rows, actions, hours } = kept;
+    records.record(run, rows, actions, hours).await
 }
