@@ -4,7 +4,7 @@ use super::aws_args::{AwsArgs, OrgArgs, service};
 use super::choices::{above_zero, within};
 use super::demo::DemoChoice;
 use super::kubernetes::KubernetesArgs;
-use super::{Outcome, choices, flags, parsers, refusal};
+use super::{Outcome, choices, flags, parsers, refuse_if};
 
 pub(super) use super::choices::{not_negative, positive};
 use super::prometheus::PrometheusArgs;
@@ -191,11 +191,9 @@ impl PlanArgs {
         let Some(target) = self.target else { return Ok(None) };
         let (mut audit, choices) = audit_to_choose(estate, by.0, by.1);
         audit.aim(&choices, target);
-        if audit.target.is_none() && !audit.workloads.is_empty() {
-            return Err(refusal!(
-                "no workload has a price, so `--target` has no cost to save a percentage of";
-                "run without `--target`; its data gaps name the missing prices"));
-        }
+        refuse_if!(audit.target.is_none() && !audit.workloads.is_empty();
+            "no workload has a price, so `--target` has no cost to save a percentage of";
+            "run without `--target`; its data gaps name the missing prices");
         Ok(Some(audit))
     }
 

@@ -7,8 +7,8 @@ use super::history::{Keeping, day_facts};
 use super::known_prices::PriceAge;
 use super::output::check_distinct;
 use super::scope::invocation;
-use super::view_args::{ViewFlags, check_known};
-use super::{Failure, Io, Outcome, estate, hinted, output, refusal, refused};
+use super::view_args::check_known;
+use super::{Failure, Io, Outcome, did_you_mean, estate, hinted, output, refusal, refused};
 use crate::analysis::{
     Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, UnitError, audit_once, day_costs,
     unit_costs,
@@ -29,11 +29,11 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut settings = estate::settings(&args.estate.out, io)?;
     settings.policy.rejected = rejected_actions(args, &settings)?;
     let format = format(args.format, &settings, io)?;
-    let flags = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types);
+    let view = args.rows.view(Some(&args.verdicts), &args.of.types);
     // The documents of the others are complete by contract.
     let is_viewed = |format: DocFormat| format.is_table() || format == DocFormat::Markdown;
     if !matches!(format, AuditFormat::Doc(format) if is_viewed(format)) {
-        flags.refuse(&name_of(format))?;
+        args.rows.refuse(&view, &name_of(format))?;
     }
     args.export.check(format, &args.estate.out, io)?;
     let keys = grouping_keys(&args.group_by)?;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
         args,
         facts: Facts::of((&args.export, format), &estate, &settings.policy),
         days: (format == AuditFormat::Doc(DocFormat::Html)).then(|| day_facts(&estate, asked, io)),
-        view: flags.view(),
+        view,
         keys,
         hours_per_month: settings.policy.hours_per_month,
     };
@@ -289,7 +289,7 @@ fn grouping_keys(names: &[String]) -> Outcome<Option<GroupingKeys>> {
             (None, Some(key)) if !of_claims.contains(&key) => of_claims.push(key),
             (None, None) => {
                 return Err(refusal!("`{name}` is not a valid key for `--group-by`";
-                    "valid values: {}", known_keys()));
+                "valid values: {}", known_keys()));
             }
             _ => return Err(refusal!("`--group-by` lists `{name}` twice"; "list each key once")),
         }
@@ -326,8 +326,7 @@ pub(super) fn counted_units(path: Option<&Path>, out: &OutputArgs) -> Outcome<Ve
 pub(super) fn price_units(audit: &mut Audit, units: &[WorkUnits], policy: &Policy) -> Outcome<()> {
     let costs = unit_costs(units, &audit.workloads, &audit.kpis.jobs, audit.window, policy);
     audit.kpis.unit_costs = costs.map_err(|error| hinted! { error;
-        UnitError::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
-        UnitError::Unknown { .. } => "names and IDs are those of the audit's JSON report";
+        UnitError::Unknown { nearest, .. } => "{}", did_you_mean(nearest, "names and IDs are those of the audit's JSON report");
         UnitError::WindowOfJob { .. } => "leave its window empty";
     })?;
     Ok(())

@@ -39,7 +39,8 @@ parsers! {
     }).filter(|deadline| *deadline <= LONGEST_DEADLINE), "expected a duration of at most 6h, such as 90s or 5m";
     fn account_id(text) -> String = Some(text.trim().to_owned()).filter(|id| id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())), "expected an account ID of 12 digits";
     pub(super) fn role(text) -> String = Role::named(text).map(|_| text.to_owned()), format!("expected the name or the ARN of a role, such as {DEFAULT_ROLE}");
-    pub(super) fn external_id(text) -> String = is_external_id(text).then(|| text.to_owned()), "expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`";
+    /// What AWS takes: 2 to 1,224 characters of a few kinds.
+    pub(super) fn external_id(text) -> String = ((2..=1_224).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || "+=,.@:/-_".contains(c))).then(|| text.to_owned()), "expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`";
 }
 
 flags! {
@@ -149,12 +150,6 @@ impl OrgArgs {
 /// The role of a flag, which was checked when it was read.
 pub(super) fn named_role(text: Option<&str>) -> Role {
     text.and_then(Role::named).unwrap_or_default()
-}
-
-/// Whether it is what AWS takes: 2 to 1,224 characters of a few kinds.
-fn is_external_id(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+=,.@:/-_".contains(c);
-    (2..=1_224).contains(&text.len()) && text.chars().all(is_plain)
 }
 
 /// Throttling passes, as a rule within a minute.

@@ -2,10 +2,13 @@
 
 use super::args::{DocFormat, EstateArgs, file_place, place};
 use super::history::{self, Opening};
+use super::live::unopened;
 use super::planning::Planning;
 use super::scope::invocation;
-use super::usage_history::unopened;
-use super::{ExitCode, Failure, Io, Outcome, estate, flags, hint, hinted, live, output, refusal};
+use super::{
+    ExitCode, Failure, Io, Outcome, estate, flags, hint, hinted, live, output, refusal, refuse_if,
+    refused,
+};
 use crate::analysis::{RecordedExpectation, TooManyHours, expected_bill};
 use crate::billing::{Bill, BillKey, Expected, Ledger, NotStored, ResourceHours, TooLarge};
 use crate::config::{SettingsFile, parse_duration};
@@ -90,7 +93,10 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     if args.record.is_some() {
         check_once(&read.in_two_forms)?;
     }
-    let kept = hours.map(ResourceHours::finish).transpose().map_err(not_kept)?;
+    let kept = hours.map(ResourceHours::finish).transpose().map_err(|error| hinted! { error;
+        NotStored::TooLarge => "record fewer billing periods at a time, or use `gpucost history bill`, which writes the same table of bills of any size";
+        NotStored::Undated(_) => "export the bill with its billing period";
+    })?;
     let bill = ledger.finish().map_err(|error| {
         hinted! { error;
             TooLarge::Bill => "pass fewer billing periods at a time";
@@ -153,10 +159,9 @@ fn is_compared(args: &BillArgs) -> Outcome<bool> {
     let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
     let is_recorded = of.history.is_some();
     let is_selected = !(of.tag.is_empty() && of.exclude_tag.is_empty());
-    if is_selected && !is_read && !args.compare {
-        return Err(refusal!("`--tag` and `--exclude-tag` select instances of an estate";
-            "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`"));
-    }
+    refuse_if!(is_selected && !is_read && !args.compare;
+        "`--tag` and `--exclude-tag` select instances of an estate";
+        "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`");
     Ok(is_read || args.compare || is_recorded)
 }
 
@@ -298,11 +303,10 @@ fn recorded(
     for problem in &history.problems {
         output::say(&safe(&format!("warning: the history cannot use {problem}")), &args.out, io);
     }
-    let Some(expected) = history.expected else {
-        return Err(refusal!("no run of the history kept hours of instances on these days";
-            "record every night with `gpucost history record`; versions before kept only days. \
-             Without hours, compare with an estate: `--from`, or `--compare`"));
-    };
+    let expected = history.expected.ok_or_else(refused!(
+        "no run of the history kept hours of instances on these days";
+        "record every night with `gpucost history record`; versions before kept only days. \
+         Without hours, compare with an estate: `--from`, or `--compare`"))?;
     let origin = BillAudit {
         flags: flags_of_days(args, place),
         hours: expected.hours,
@@ -417,12 +421,4 @@ fn keep_months(
         output::say(&line, &of.out, io);
     }
     Ok(())
-}
-
-/// Why a bill is not kept.
-fn not_kept(error: NotStored) -> Failure {
-    hinted! { error;
-        NotStored::TooLarge => "record fewer billing periods at a time, or use `gpucost history bill`, which writes the same table of bills of any size";
-        NotStored::Undated(_) => "export the bill with its billing period";
-    }
 }

@@ -6,8 +6,8 @@ use super::model_args::typed;
 use super::planning::Planning;
 use super::rightsize::known;
 use super::{
-    ExitCode, Failure, Io, Outcome, capacity_batches, known_prices, output, refusal, refused,
-    sampled,
+    ExitCode, Failure, Io, Outcome, capacity_batches, known_prices, output, refusal, refuse_if,
+    refused, sampled,
 };
 use crate::analysis::{Audit, GpuFilter, MeasuredService, Question, measured_service};
 use crate::catalog::{self, Prices};
@@ -304,10 +304,9 @@ fn of_tokens(
     per_second: f64,
 ) -> Outcome<Throughput> {
     let is_recorded = states_tokens(requests);
-    if args.prompt_tokens_per_second.is_some() && !is_recorded {
-        return Err(refusal!("`--prompt-tokens-per-second` needs the tokens of prompts";
-            "add columns of prompt and generated tokens to `--arrivals`"));
-    }
+    refuse_if!(args.prompt_tokens_per_second.is_some() && !is_recorded;
+        "`--prompt-tokens-per-second` needs the tokens of prompts";
+        "add columns of prompt and generated tokens to `--arrivals`");
     match args.tokens_per_request {
         Some(tokens) => Ok(Throughput::of_rate(per_second / tokens, args.batch)),
         // The mean follows from the recording.
@@ -353,10 +352,9 @@ fn place(
 ) -> Outcome<Option<(InstanceShape, PriceKey)>> {
     let named = args.instance_type.as_ref().or(ran_on);
     if named.is_none() && args.gpu.is_none() {
-        if args.vram_peak.is_some() {
-            return Err(refusal!("`--vram-peak` needs `--type` or `--gpu`";
-                "pass the type on which the throughput was measured, such as `--type g5.xlarge`"));
-        }
+        refuse_if!(args.vram_peak.is_some();
+            "`--vram-peak` needs `--type` or `--gpu`";
+            "pass the type on which the throughput was measured, such as `--type g5.xlarge`");
         return Ok(None);
     }
     let region = known_prices::region(args.estate.aws.region.as_deref(), settings, io)?;

@@ -6,7 +6,9 @@ use super::model_args::{self, ModelArgs, dtype, passed, share};
 use super::planning::{self, rate};
 use super::rightsize::{bound, size_mib};
 use super::scope::invocation;
-use super::{Failure, Io, Outcome, choices, estate, flags, hinted, parsers, refusal};
+use super::{
+    Failure, Io, Outcome, choices, did_you_mean, estate, flags, hinted, parsers, refuse_if,
+};
 use crate::analysis::{Audit, NotMeasured, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
@@ -159,10 +161,9 @@ impl CapacityArgs {
 
     /// Fails for an estate of which no workload is named.
     pub(super) fn check_estate(&self) -> Outcome<()> {
-        if self.workload.is_none() && self.estate.is_named() {
-            return Err(refusal!("an estate needs `--workload`";
-                "{} lists the workloads", self.audit_command()));
-        }
+        refuse_if!(self.workload.is_none() && self.estate.is_named();
+            "an estate needs `--workload`";
+            "{} lists the workloads", self.audit_command());
         Ok(())
     }
 
@@ -182,8 +183,7 @@ impl CapacityArgs {
 
     fn unmeasured(&self, error: NotMeasured) -> Failure {
         hinted! { error;
-            NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
-            NotMeasured::Unknown { .. } => "{} lists the workloads", self.audit_command();
+            NotMeasured::Unknown { nearest, .. } => "{}", did_you_mean(nearest, &format!("{} lists the workloads", self.audit_command()));
             NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
             NotMeasured::NoGpu(_) => "choose a workload with GPUs";
             NotMeasured::Unmeasured(_) => "{} lists what is missing", self.audit_command();

@@ -112,7 +112,7 @@ macro_rules! commands {
             ///
             /// The policy file is `gpucost-policy.toml`; `gpucost check init` creates a starter
             /// policy. With `--baseline`, only new or worse violations fail.
-            Check(super::check::CheckArgs) = run_check, 1, ["check init", "check --terraform-plan plan.json"], [];
+            Check(super::check::CheckArgs) = check::run, 1, ["check init", "check --terraform-plan plan.json"], [];
             /// Show what changed between two audits
             ///
             /// OLD and NEW are reports of `gpucost audit --format json`, or recorded estates.

@@ -4,13 +4,13 @@
 use super::args::{DocFormat, EstateArgs};
 use super::planning::Planning;
 use super::scope::invocation;
-use super::view_args::{INVENTORY_KEYS, RowArgs, TypeArgs, ViewFlags, check_known};
+use super::view_args::{INVENTORY_KEYS, RowArgs, TypeArgs, check_known};
 use super::{ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, output};
 use crate::analysis::{Audit, audit, list_instances};
 use crate::config::SettingsFile;
-use crate::domain::Risk;
+use crate::domain::{GapSubject, Risk};
 use crate::report::{
-    AgentSetup, SortKey, agent_setup, helm_values, inventory_doc, inventory_rows, metrics_doc,
+    AgentSetup, SortKey, View, agent_setup, helm_values, inventory_doc, inventory_rows, metrics_doc,
 };
 use crate::usage::Estate;
 
@@ -97,11 +97,11 @@ fn instructions(setup: &AgentSetup, audit: &Audit) -> String {
 pub(super) fn inventory(args: &InventoryArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
     let settings = &planning.settings;
-    let flags =
-        ViewFlags { rows: &args.rows, verdicts: None, types: &args.of.types, sort: args.sort };
-    planning.check_rows(|format| flags.refuse(format))?;
-    let view = flags.view();
-    let estate = estate::estate_without_metrics((&args.estate, settings), io)?;
+    let view = View { sort: args.sort, ..args.rows.view(None, &args.of.types) };
+    planning.check_rows(|format| args.rows.refuse(&view, format))?;
+    let (mut estate, _) = estate::obtain((&args.estate, settings), false, None, io)?;
+    // CloudWatch is not asked, and its absence is not a gap.
+    estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
     let listing = list_instances(&estate, &settings.policy);
     let rows = inventory_rows(&listing);
     check_known(&view, &rows)?;

@@ -7,8 +7,8 @@ use crate::analysis::{GpuFilter, Question, providers, types_with_gpu, unknown_na
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::{SettingsFile, parse_duration};
 use crate::domain::{
-    CommitmentTerm, GpuOffer, GpuShare, InstanceShape, OperatingSystem, PriceBook, PriceKey,
-    PriceOption, counted, nearest_names,
+    CommitmentTerm, GpuShare, OperatingSystem, PriceBook, PriceKey, PriceOption, counted,
+    nearest_names,
 };
 use crate::savings::is_launchable;
 use jiff::civil::Date;
@@ -149,21 +149,17 @@ pub(super) fn check_launchable(key: &PriceKey, prices: &Prices<'_>) -> Outcome<(
 fn nearest_launchable(key: &PriceKey, prices: &Prices<'_>) -> Option<String> {
     let today = shape(&key.instance_type)?.gpu.as_ref()?;
     let like = shapes().filter_map(|other| {
-        let vram_mib = vram_if_like(today, other)?;
+        let offer = other.gpu.as_ref()?;
+        let is_like = matches!(offer.share, GpuShare::Whole(_))
+            && offer.share.visible_devices() == today.share.visible_devices()
+            && offer.model.vendor() == today.model.vendor();
+        let vram_mib = offer.vram_mib.filter(|mib| is_like && Some(*mib) >= today.vram_mib)?;
         let other_key = key.with_type(&other.instance_type);
         let quote = prices.get(&other_key).ok().filter(|_| is_launchable(&other_key))?;
         Some((vram_mib, quote.rate.amount(), &other.instance_type))
     });
     let (_, _, name) = like.min()?;
     Some(name.clone())
-}
-
-fn vram_if_like(today: &GpuOffer, other: &InstanceShape) -> Option<u64> {
-    let offer = other.gpu.as_ref()?;
-    let is_like = matches!(offer.share, GpuShare::Whole(_))
-        && offer.share.visible_devices() == today.share.visible_devices()
-        && offer.model.vendor() == today.model.vendor();
-    offer.vram_mib.filter(|mib| is_like && Some(*mib) >= today.vram_mib)
 }
 
 /// Whether `gpucost reserved` has a commitment to compare.

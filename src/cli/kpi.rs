@@ -5,8 +5,8 @@ use super::choices::above_zero;
 use super::planning::{Planning, estate_flags};
 use super::scope::invocation;
 use super::{
-    Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal, refused,
-    sampled,
+    Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal, refuse_if,
+    refused, sampled,
 };
 use crate::analysis::{CountedRun, RunKpis, audit_once};
 use crate::config::SettingsFile;
@@ -80,10 +80,9 @@ pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Outcome {
     if args.instance_type.is_some() || args.run.is_some() {
         return one_run(args, &planning, io);
     }
-    if !args.unit.is_empty() || args.log.is_some() || args.count.is_some() {
-        return Err(refusal!("`--unit`, `--log` and `--count` are about one run";
-            "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`"));
-    }
+    refuse_if!(!args.unit.is_empty() || args.log.is_some() || args.count.is_some();
+        "`--unit`, `--log` and `--count` are about one run";
+        "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`");
     fleet(args, &planning, io)
 }
 
@@ -124,16 +123,13 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome 
             done.push((name.clone(), Decimal::from(lines)));
         }
     }
-    let Some(hours) = args.hours.or(run.as_ref().map(|(_, hours)| *hours)) else {
-        return Err(refusal!("it is unknown how long the run took";
-            "pass `--hours`, or samples of the run with `--run FILE`"));
-    };
+    let hours = args.hours.or(run.as_ref().map(|(_, hours)| *hours)).ok_or_else(refused!(
+        "it is unknown how long the run took";
+        "pass `--hours`, or samples of the run with `--run FILE`"))?;
     let name =
         args.instance_type.as_ref().or(sampled.and_then(|run| run.facts.instance_type.as_ref()));
-    let Some(name) = name else {
-        return Err(refusal!("the samples do not name an instance type";
-            "pass `--type` and `--region`"));
-    };
+    let name = name.ok_or_else(refused!("the samples do not name an instance type";
+        "pass `--type` and `--region`"))?;
     let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let region = args.estate.aws.region.as_ref();

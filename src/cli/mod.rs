@@ -11,7 +11,6 @@ mod capacity;
 mod capacity_args;
 mod capacity_batches;
 mod check;
-mod check_plan;
 mod choices;
 mod command;
 mod demo;
@@ -39,7 +38,6 @@ mod place;
 mod planning;
 mod pricing;
 mod profile;
-mod progress;
 mod prometheus;
 mod redact;
 mod rent_or_buy;
@@ -53,7 +51,6 @@ mod share;
 mod spot;
 mod start;
 mod terminal;
-mod usage_history;
 mod view_args;
 
 pub use command::command;
@@ -61,14 +58,13 @@ pub use exit::ExitCode;
 pub use io::Io;
 
 use args::AuditArgs;
-use check::{CheckAction, CheckArgs};
 use choices::{choices, flags, parsers};
 use clap::FromArgMatches;
 use command::{Cli, Command, commands};
-use exit::{Failure, Outcome, did_you_mean, hint, hinted, is_full, refusal, refused};
+use exit::{Failure, Outcome, did_you_mean, hint, hinted, is_full, refusal, refuse_if, refused};
 use io::Guard;
+use live::{Watch, is_quiet};
 use mcp::McpArgs;
-use progress::{Watch, is_quiet};
 use setup::SetupArgs;
 use std::ffi::OsString;
 use std::io::Write;
@@ -150,14 +146,6 @@ commands!(dispatch);
 
 fn run_audit(audit: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     if audit.interactive { interactive::run(audit, io) } else { audit::run(audit, io) }
-}
-
-fn run_check(check: &CheckArgs, io: &mut Io<'_>) -> Outcome {
-    match (&check.action, &check.terraform_plan) {
-        (Some(CheckAction::Init(args)), _) => check::init(args, io),
-        (None, Some(plan)) => check_plan::run(plan, check, io),
-        (None, None) => check::run(check, io),
-    }
 }
 
 fn run_setup(setup: &SetupArgs, io: &mut Io<'_>) -> Outcome {

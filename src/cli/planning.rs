@@ -188,11 +188,11 @@ impl WorkloadArgs {
             (None, None) => return Ok(None),
             (None, Some(_)) => {
                 return Err(refusal!("`--workload` is one of an estate";
-                    "pass `--from FILE` or `--demo` with it"));
+                "pass `--from FILE` or `--demo` with it"));
             }
             (Some(_), None) => {
                 return Err(refusal!("an estate needs `--workload`";
-                    "{} lists the workloads", self.audit_command()));
+                "{} lists the workloads", self.audit_command()));
             }
             (Some(estate), Some(name)) => (estate, name),
         };

@@ -9,7 +9,7 @@ use super::scope::invocation;
 use super::view_args::LimitArgs;
 use super::{
     ExitCode, Failure, Io, Outcome, audit, choices, estate, flags, known_prices, output, parsers,
-    refusal, refused,
+    refusal, refuse_if, refused,
 };
 use crate::analysis::{
     Offer, Question, assess_commitments, audit as audited, compare, planned_commitments,
@@ -153,10 +153,8 @@ fn monthly_share(
         Growth::Stated(share) => return Ok((share, "--growth".to_owned())),
         Growth::Trend => args.recorded_audits.as_ref().or(args.estate.history.as_ref()),
     };
-    let Some(place) = share else {
-        return Err(refusal!("`--growth trend` needs recorded days";
-            "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`"));
-    };
+    let place = share.ok_or_else(refused!("`--growth trend` needs recorded days";
+        "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`"))?;
     let access = args.estate.aws.access(settings, io);
     let recorded = read_recorded(Some(place), access, &args.estate.out, io)?;
     let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
@@ -165,10 +163,9 @@ fn monthly_share(
         "it takes 20 whole days in each of the last two months; pass a growth such as `--growth \
          3%/month`"))?;
     let MonthlyGrowth { share, before, after } = growth;
-    if share.abs() > MOST_GROWTH {
-        return Err(refusal!("the history grew by more than 50% in a month";
-            "pass a growth such as `--growth 3%/month`"));
-    }
+    refuse_if!(share.abs() > MOST_GROWTH;
+        "the history grew by more than 50% in a month";
+        "pass a growth such as `--growth 3%/month`");
     let source =
         format!("{} to {} against {} to {}", after.first, after.last, before.first, before.last);
     Ok((share, source))
@@ -198,8 +195,8 @@ fn question(
     let region = match &args.estate.aws.region {
         Some(named) if known_prices::is_several(named) => {
             return Err(refusal!(
-                "`--region {named}` is more than one region: a commitment applies to one";
-                "`gpucost pricing --region all TYPE` compares regions"));
+            "`--region {named}` is more than one region: a commitment applies to one";
+            "`gpucost pricing --region all TYPE` compares regions"));
         }
         Some(named) => named.trim().to_owned(),
         None => known_prices::home_region(settings, io),
@@ -303,9 +300,9 @@ fn own_commitments(
         let payment = match (paid.upfront.is_zero(), paid.hourly.is_zero()) {
             (true, true) => {
                 return Err(refusal!(
-                    "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` is not \
-                     a price";
-                    "with all upfront payment, the upfront amount is the price"));
+                "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` is not \
+                 a price";
+                "with all upfront payment, the upfront amount is the price"));
             }
             (true, false) => PaymentOption::NoUpfront,
             (false, true) => PaymentOption::AllUpfront,

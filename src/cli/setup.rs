@@ -3,6 +3,7 @@
 
 use super::args::{file_place, place};
 use super::aws_args::{external_id, named_role, role};
+use super::choices::listed;
 use super::instances::{MetricsSetupArgs, setup_metrics};
 use super::{ExitCode, Failure, Io, Outcome, flags, output, refusal, refused};
 use crate::config::{POLICY_FILE, policy_schema, settings_schema};
@@ -28,7 +29,11 @@ pub(super) fn run(args: &SetupArgs, program: Command, io: &mut Io<'_>) -> Outcom
         SetupAction::Iam(args) => iam(args, io),
         SetupAction::Kubernetes => output::print(kubernetes::cluster_role().as_bytes(), io),
         SetupAction::Metrics(args) => setup_metrics(args, io),
-        SetupAction::Schema { name } => print_schema(*name, io),
+        SetupAction::Schema { name } => {
+            let list = || Ok(listed(SchemaName::value_variants().iter()));
+            let text = name.map_or_else(list, SchemaName::text).map_err(Failure::unexpected)?;
+            output::print(text.as_bytes(), io)
+        }
         SetupAction::Completions { shell } => completions(*shell, program, io),
         SetupAction::Man(args) => man(args, program, io),
     }
@@ -49,11 +54,10 @@ fn iam(args: &IamArgs, io: &mut Io<'_>) -> Outcome {
         return output::print(iam_policy().as_bytes(), io);
     }
     // No default: what is printed is pasted, and lets whoever it names into every account.
-    let Some(named) = args.account.as_deref() else {
-        return Err(refusal!("`--org` needs the account that assumes the role";
-            "run `gpucost setup iam --org --account ID`, with the account ID or the ARN of who \
-             runs gpucost; `aws sts get-caller-identity` prints both"));
-    };
+    let named = args.account.as_deref().ok_or_else(refused!(
+        "`--org` needs the account that assumes the role";
+        "run `gpucost setup iam --org --account ID`, with the account ID or the ARN of who \
+         runs gpucost; `aws sts get-caller-identity` prints both"))?;
     let Some(trusted) = Trusted::named(named) else {
         return Err(Failure::input(format!("`{named}` is not a principal")));
     };
@@ -231,24 +235,4 @@ schemas! {
     Spot = spot_schema();
     /// Report of `gpucost check --terraform-plan FILE --format json`
     TerraformCheck = terraform_schema();
-}
-
-/// Prints a schema, or the name of each with what it describes.
-fn print_schema(name: Option<SchemaName>, io: &mut Io<'_>) -> Outcome {
-    let text = match name {
-        Some(name) => name.text().map_err(Failure::unexpected)?,
-        None => list_schemas(),
-    };
-    output::print(text.as_bytes(), io)
-}
-
-fn list_schemas() -> String {
-    let values = SchemaName::value_variants().iter();
-    let values: Vec<_> = values.filter_map(ValueEnum::to_possible_value).collect();
-    let width = values.iter().map(|value| value.get_name().len()).max().unwrap_or(0);
-    let line = |value: &clap::builder::PossibleValue| {
-        let about = value.get_help().map(ToString::to_string);
-        format!("{:width$}  {}\n", value.get_name(), about.unwrap_or_default())
-    };
-    values.iter().map(line).collect()
 }

@@ -4,13 +4,15 @@ mod places;
 mod sql;
 mod trend;
 
-pub(super) use places::{Keeping, Opening, check, day_facts, flag, read_recorded};
+pub(super) use places::{
+    Keeping, Opening, check, day_facts, days, flag, read_recorded, rollups, wanted, warn,
+};
 
 use super::args::{EstateArgs, OutputArgs, RISKS, place};
 use super::aws_args::BucketArgs;
 use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, refusal};
-use super::usage_history::unopened;
+use super::exit::{ExitCode, Failure, Outcome, refusal, refuse_if, refused};
+use super::live::unopened;
 use super::{Io, audit, estate, live, output};
 use crate::analysis::audit_once;
 use crate::domain::{Risk, counted, safe, shell_word, shown};
@@ -124,11 +126,10 @@ fn verify(args: &VerifyArgs, io: &mut Io<'_>) -> Outcome {
     check(&history.place)?;
     let verified = history.run(&args.out, io, async |records: Records| records.verify().await)?;
     let place = history.place.to_string();
-    if verified.files == 0 {
-        return Err(refusal!("{place} has no file of a history";
-            "pass the directory or URL that `gpucost history record` or `gpucost bill FILE \
-             --record DIR` wrote to"));
-    }
+    refuse_if!(verified.files == 0;
+        "{place} has no file of a history";
+        "pass the directory or URL that `gpucost history record` or `gpucost bill FILE \
+         --record DIR` wrote to");
     output::document(&verified_text(&place, &verified), &args.out, io)?;
     if verified.has_lost() {
         let hint = format!(
@@ -213,16 +214,12 @@ const HINT: &str = "run `cargo install --locked --path engine` in a checkout of 
 
 /// Runs a command of the companion in place of this process, where that is possible.
 fn run_companion(command: &str, arguments: &[OsString], io: &mut Io<'_>) -> Outcome {
-    let Some(program) = found_companion(io) else {
-        return Err(refusal!("`{NAME}` is not on PATH"; "{HINT}"));
-    };
+    let program = found_companion(io).ok_or_else(refused!("`{NAME}` is not on PATH"; "{HINT}"))?;
     let version = version(&program, io)?;
     let own = env!("CARGO_PKG_VERSION");
-    if version != own {
-        return Err(refusal!(
-            "{} is version {}, and gpucost is version {own}", shown(&program), safe(&version);
-            "{HINT}"));
-    }
+    refuse_if!(version != own;
+        "{} is version {}, and gpucost is version {own}", shown(&program), safe(&version);
+        "{HINT}");
     let mut started = Command::new(&program);
     started.arg(command).args(arguments);
     replace(started).map_err(|error| not_started(&program, error))
