@@ -189,19 +189,19 @@ mod tests {
             ("# ## heading\n", "# ## heading\n"),
         ] {
             assert_eq!(said(text), expected);
-            assert_eq!(document(text), expected);
+            assert_eq!(without_commands(text), expected);
         }
     }
 
     #[test]
     fn documents_say_the_same() {
         let json = "{\n\"::error::x\": \"a ##[warning]\"}\n";
-        let shown = document(json);
+        let shown = without_commands(json);
         assert!(!shown.contains("::") && !shown.contains("##["), "{shown}");
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
         assert_eq!(value(&shown), value(json));
         let xml = "<a>\n::error::x ##[y]\n</a>\n";
-        assert_eq!(document(xml), "<a>\n&#58;&#58;error::x #&#35;[y]\n</a>\n");
-        assert_eq!(document("NAME\n::x\n"), "NAME\n: :x\n");
+        assert_eq!(without_commands(xml), "<a>\n&#58;&#58;error::x #&#35;[y]\n</a>\n");
+        assert_eq!(without_commands("NAME\n::x\n"), "NAME\n: :x\n");
     }
 }

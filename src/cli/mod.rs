@@ -19,7 +19,6 @@ mod doctor;
 mod estate;
 mod exit;
 mod explain;
-mod export;
 mod fix;
 mod history;
 mod instances;

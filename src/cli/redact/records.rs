@@ -27,9 +27,9 @@ impl<T: Record> Record for Vec<T> {
     }
 }
 
-/// Each type with the kinds of its fields: what their texts name; `stays` for those without a name,
-/// `tags` for tags, `record` for records; what else is done, in the order of the masks, and then. A new
-/// field does not compile before one of these is decided.
+/// Each type with the kinds of its fields, in the order of the masks: what their texts name, `stays`
+/// for those without a name, `tags` and `record`. Then what is done with fields of no kind, and what
+/// follows. A new field does not compile before one of these is decided.
 macro_rules! records {
     (@stays $masks:ident $field:ident) => { let _ = $field; };
     (@tags $masks:ident $field:ident) => { $masks.tags($field); };
