@@ -2,8 +2,7 @@
 
 use super::args::{DocFormat, OutputArgs, gpu_count, hourly_price};
 use super::aws_args::AwsArgs;
-use super::planner_flags::AnswerArgs;
-use super::planning::Planning;
+use super::planning::{AnswerArgs, Planning};
 use super::{
     ExitCode, Failure, Io, Outcome, audit, cache, choices, estate, flags, known_prices, live,
     output, refused,
@@ -203,7 +202,7 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Outcome {
         public_prices(args, &settings, &path, &last, io)?
     } else {
         let options = RefreshOptions {
-            aws: estate::aws_options(&args.aws, &settings, io),
+            aws: args.aws.options(&settings, io),
             regions: estate::asked_regions(&args.aws, &settings, io)?,
             as_of: io.now,
         };
