@@ -2,8 +2,8 @@
 //! rules that need no measurement.
 
 use super::evaluation::{Candidate, RuleEvaluation, Words};
-use super::names::{refused, tag_words};
 use super::spending::run_rate_budgets;
+use super::workload_rules::{refused, tag_words};
 use super::{
     Allowance, BaselineState, Budget, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
     line_of, policy_rule, spelling, suppress,
@@ -124,10 +124,9 @@ impl PlanGate<'_> {
     fn budget(&self, budget: &Budget) -> RuleEvaluation {
         let limit = budget.monthly_limit;
         let zero = Money::zero(limit.currency());
-        let words = format!("{limit} per month");
+        let (rule, words) = (policy_rule::BUDGET, format!("{limit} per month"));
         let scope = budget.scope.to_string();
-        let (rule, line) = (policy_rule::BUDGET, budget.line);
-        let mut judge = RuleEvaluation::new(self.policy, rule, scope.as_str(), &words, line);
+        let mut judge = RuleEvaluation::new(self.policy, rule, &scope, words, budget.line);
         let (mut after, mut delta, mut perhaps) = (zero, zero, Decimal::ZERO);
         let mut open: Vec<Gap> = Vec::new();
         // What is not known of today matters only to whether the plan costs more.
@@ -188,8 +187,6 @@ impl PlanGate<'_> {
                      {limit}; the plan changes it by {}",
                     delta.signed()
                 ),
-                observed: format!("{after} per month after the plan"),
-                limit: words,
                 monthly: Some(over),
                 steps: STEPS.map(str::to_owned).to_vec(),
                 aspect: Some(limit.currency().code().to_owned()),

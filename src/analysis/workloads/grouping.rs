@@ -1,12 +1,10 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
-use super::kinds;
-use super::lifetime::has_ended;
-use super::parts::{PartSum, PartSums};
-use super::prices::{PaidHours, idle_storage_costs, instance_price};
+use super::prices::{PaidHours, has_ended, idle_storage_costs, instance_price};
 use super::profiled::Profiles;
-use super::usage_gaps::{outage_gaps, usage_gaps};
-use crate::catalog::{self, Prices};
+use super::{PartSum, PartSums, kinds};
+use crate::analysis::gaps::{outage_gaps, usage_gaps};
+use crate::catalog::Prices;
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, GPUS_TAG, Gap,
     GapSubject, GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost,
@@ -15,8 +13,8 @@ use crate::domain::{
     UtilizationSummary, Verdict, WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey,
     is_restartable, tag_value,
 };
-use crate::rules;
 use crate::usage::{Estate, Timeline, Usages, WeekUsage};
+use crate::{catalog, rules};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rayon::prelude::*;
@@ -427,18 +425,18 @@ impl<'a> Gather<'a> {
     /// Every instance by itself, and the statistics and hours over all their GPUs, and
     /// over those of each part.
     fn measure(&self, instances: &[&Instance], shape: Option<&InstanceShape>) -> MeasuredGroup {
-        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let grid = (self.estate.window, self.estate.period_seconds);
         let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
-        let mut total = PartSum::new(window, period);
+        let mut total = PartSum::new(grid);
         let mut gathered = MeasuredGroup {
             usage: Vec::with_capacity(instances.len()),
             states: Vec::with_capacity(instances.len()),
             activities: Vec::with_capacity(instances.len()),
             first_work: Vec::with_capacity(instances.len()),
             utilization: None,
-            activity: Timeline::new(window, period).activity(None, window.end),
+            activity: Timeline::new(grid.0, grid.1).activity(None, grid.0.end),
             week: None,
-            parts: PartSums::new(window, period),
+            parts: PartSums::new(grid),
         };
         for instance in instances {
             let (measured, timeline) = self.profiles.measure(instance, offer);
@@ -459,7 +457,8 @@ impl<'a> Gather<'a> {
             gathered.first_work.push(timeline.first_work(kind, instance.first_seen()));
             total.add(&timeline, signal, instance.first_seen());
             if ignored(instance).is_none() {
-                gathered.parts.add(verdict.rest(), &timeline, signal, instance.first_seen());
+                let part = gathered.parts.of(verdict.rest());
+                part.add(&timeline, signal, instance.first_seen());
             }
             gathered.activities.push(hours);
             gathered.states.push(verdict);
