@@ -115,7 +115,7 @@ fn saved(plan: &Plan) -> Decimal {
 
 /// What a plan at one level of risk is chosen from.
 #[derive(Debug, Clone)]
-pub(super) struct Offers {
+pub struct Offers {
     /// Of each workload.
     pub alternatives: Vec<Alternatives>,
     /// Why it is not known whether the dollars of its actions come, of each workload.
@@ -434,11 +434,7 @@ impl Choices {
     /// The plan without some kinds of actions at a level of risk or below, with that level and what
     /// it was chosen from: the one that saves the most, and of those that save the same the one at
     /// the highest level. `None` without any level.
-    pub(super) fn plan(
-        &self,
-        rejected: &RejectedKinds,
-        most: Risk,
-    ) -> Option<(Risk, &Offers, Plan)> {
+    pub fn plan(&self, rejected: &RejectedKinds, most: Risk) -> Option<(Risk, &Offers, Plan)> {
         let levels = self.levels.range(..=most);
         let plans = levels.map(|(risk, offers)| (*risk, offers, offers.plan(rejected)));
         plans.reduce(|best, next| if saved(&next.2) >= saved(&best.2) { next } else { best })

@@ -11,7 +11,7 @@ pub use rows::{DayCost, day_costs};
 
 use self::facts::{kept, kept_money};
 use self::rows::{HOURS_OF_A_DAY, Rows, currency_of, gpus_per_instance, of_day};
-use crate::analysis::{Audit, AuditedWorkload};
+use crate::analysis::Audit;
 use crate::domain::{
     Action, ActionBaseline, CostKind, Fnv, Hidden, InstanceHour, Money, PastAudit, PastGap,
     RecordedAction, RecordedRun, Workload, WorkloadDay, action_id, hidden,
@@ -40,9 +40,9 @@ impl StoredAudit {
         let past = PastAudit::of(audit);
         let scope = scope_of(audit);
         let run_id = format!("{}-{scope}", audit.as_of.strftime("%Y%m%dT%H%M%SZ"));
-        let rows = Rows { audit, facts, hours_per_month, run_id: &run_id };
-        let rows = rows.of(&facts.days);
-        let mut actions = of_plan(audit, facts, hours_per_month);
+        let shared = Rows { audit, facts, hours_per_month, run_id: &run_id };
+        let rows = shared.of(&facts.days);
+        let mut actions = of_plan(&shared);
         actions.extend(of_unused(audit, &rows));
         // What any rule of money rests on.
         let hides = |gap: &PastGap| {
@@ -100,16 +100,16 @@ fn scope_of(audit: &Audit) -> String {
 
 /// Every action of the plan, in the order of the audit. The baseline is that of the days that
 /// were over, or of now where none was.
-fn of_plan(audit: &Audit, facts: &DayFacts, hours_per_month: Decimal) -> Vec<RecordedAction> {
-    let workloads = audit.workloads.iter();
+fn of_plan(shared: &Rows<'_>) -> Vec<RecordedAction> {
+    let workloads = shared.audit.workloads.iter();
     workloads
         .flat_map(|audited| {
-            let baseline = baseline(audited, facts, hours_per_month);
+            let baseline = baseline(&audited.workload, shared);
             let (workload, key) = (&audited.workload, &audited.workload.key);
             let (id, job) = (workload.id(), key.job());
             audited.actions.iter().filter_map(move |action| {
                 let names = [&key.account, &key.region, &id, &job, &workload.name];
-                Some(recorded(action, names.map(String::as_str), baseline.clone()?, audit))
+                Some(recorded(action, names.map(String::as_str), baseline.clone()?, shared.audit))
             })
         })
         .collect()
@@ -140,20 +140,15 @@ fn recorded(
 }
 
 /// How a workload runs; absent of one without a price.
-fn baseline(
-    audited: &AuditedWorkload,
-    facts: &DayFacts,
-    hours_per_month: Decimal,
-) -> Option<ActionBaseline> {
-    let workload = &audited.workload;
+fn baseline(workload: &Workload, shared: &Rows<'_>) -> Option<ActionBaseline> {
     if !workload.key.running {
-        return of_storage(workload, hours_per_month);
+        return of_storage(workload, shared.hours_per_month);
     }
     let cost = workload.cost.as_ref()?;
     let currency = currency_of(workload);
-    let days = &facts.days;
-    let sums = days.iter();
-    let sums = sums.flat_map(|day: &Date| of_day(workload, facts, *day, currency).into_values());
+    let days = &shared.facts.days;
+    let sums =
+        days.iter().flat_map(|day| of_day(workload, shared.facts, *day, currency).into_values());
     let (mut hours, mut effective) = (Decimal::ZERO, Decimal::ZERO);
     for sum in sums {
         hours += sum.hours;
@@ -165,12 +160,12 @@ fn baseline(
         None => {
             let monthly: Decimal =
                 cost.instances.iter().map(|instance| instance.monthly_hours).sum();
-            let daily = (monthly * HOURS_OF_A_DAY).checked_div(hours_per_month)?;
+            let daily = (monthly * HOURS_OF_A_DAY).checked_div(shared.hours_per_month)?;
             (daily, cost.per_instance())
         }
     };
     let members = workload.members.iter();
-    let mut prices = members.filter_map(|member| facts.instances.get(&member.id)?.list);
+    let mut prices = members.filter_map(|member| shared.facts.instances.get(&member.id)?.list);
     Some(ActionBaseline {
         instance_type: workload.key.instance_type.clone(),
         hours_daily: kept(hours_daily),

@@ -194,20 +194,16 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(ChargePart, Amou
 }
 
 /// What stands while it is stopped; `None` without a price or anything that stands.
-fn idle_storage(
-    workload: &Workload,
-    window_hours: Decimal,
-    hours_per_month: Decimal,
-) -> Option<Parts> {
+fn idle_storage(workload: &Workload, hours: Decimal, hours_per_month: Decimal) -> Option<Parts> {
     let monthly = workload.idle_storage.monthly?;
-    let share = window_hours.checked_div(hours_per_month)?;
+    let share = hours.checked_div(hours_per_month)?;
     let part = ChargePart {
         kind: ChargeKind::IdleStorage,
         commitment: None,
         zone: None,
         unit_price: None,
     };
-    let amounts = Amounts { hours: window_hours, effective: monthly.amount() * share };
+    let amounts = Amounts { hours, effective: monthly.amount() * share };
     (!monthly.amount().is_zero()).then(|| (monthly.currency(), BTreeMap::from([(part, amounts)])))
 }
 
@@ -271,10 +267,6 @@ impl RunDays {
             (instance.id.clone(), loads)
         };
         Self(estate.instances.iter().map(loads).collect())
-    }
-
-    fn of_instance(&self, id: &ResourceId) -> &[DayLoad] {
-        self.0.get(id).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -357,7 +349,7 @@ fn by_instance_and_day<'a>(charge: &Charge<'a>, days: &RunDays, window: Window) 
         if amounts.hours.is_zero() {
             continue;
         }
-        let loads = days.of_instance(id).iter();
+        let loads = days.0.get(id).into_iter().flatten();
         let ran: Vec<&DayLoad> = loads.filter(|load| load.instance_seconds > 0).collect();
         let total: u64 = ran.iter().map(|load| load.instance_seconds).sum();
         let slice = |period, share: Decimal, load| Slice {

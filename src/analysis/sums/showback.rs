@@ -330,7 +330,7 @@ impl<'a> Tally<'a> {
 
 /// What is known of one node beside the node itself.
 #[derive(Debug, Default)]
-pub(super) struct OnNode<'a> {
+struct OnNode<'a> {
     /// The claims that hold devices of it.
     pub claims: Vec<&'a Claim>,
     /// How pods used its devices.
@@ -343,7 +343,7 @@ pub(super) struct OnNode<'a> {
 
 /// A part of a node.
 #[derive(Debug)]
-pub(super) struct NodeShare<'a> {
+struct NodeShare<'a> {
     /// Who holds it; absent for what no claim holds.
     pub claim: Option<&'a Claim>,
     /// In physical devices, also where more than all are requested.
@@ -357,7 +357,7 @@ pub(super) struct NodeShare<'a> {
 /// Divides a node by physical devices. What no claim holds is the last share, and is
 /// absent where nothing is left. Where claims hold more than the node has, each has its
 /// part of what is requested, so that shares always make up the whole node.
-pub(super) fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<'a>> {
+fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<'a>> {
     on_node.claims.sort_by(|left, right| order(left).cmp(&order(right)));
     let claims = &on_node.claims;
     let funnel = node.funnel(claims.iter().copied());

@@ -87,14 +87,16 @@ impl Grouped {
     }
 }
 
+/// Workloads, how much all their GPUs are used by hour of the week, and what is not known.
+pub(in crate::analysis) type Found = (Vec<Grouped>, WeekUsage, Vec<Gap>);
+
 /// Groups the instances of an estate by what they do and the market that they are bought on, at
-/// list price, with how they were used; what stands in the way becomes gaps. Beside them how much all their GPUs are
-/// used by hour of the week.
+/// list price, with how they were used; what stands in the way becomes gaps.
 pub(in crate::analysis) fn group(
     (estate, usage): (&Estate, &Usages),
     prices: &Prices<'_>,
     policy: &Policy,
-) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
+) -> Found {
     let mut gaps = Vec::new();
     let no_week = week_in_zone(estate, policy);
     let profiles = Profiles::new(estate, usage, policy);
@@ -115,15 +117,14 @@ pub(in crate::analysis) fn group(
         }
         groups.entry(gather.key(instance)).or_default().push(instance);
     }
-    let nothing =
-        || -> (Vec<Grouped>, WeekUsage, Vec<Gap>) { (Vec::new(), no_week.clone(), Vec::new()) };
+    let nothing = || -> Found { (Vec::new(), no_week.clone(), Vec::new()) };
     let number = Some(groups.len() as u64);
     let _work = WORK.begin("judging workloads".to_owned(), number, WorkUnit::Things);
     let (mut workloads, week, own_gaps) = groups
         .into_par_iter()
         .fold(nothing, |mut sum, (key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
-            sum.0.extend(gather.workloads(key, &instances, &mut sum.1, &mut sum.2));
+            gather.workloads(key, &instances, &mut sum);
             WORK.advance(1);
             sum
         })
@@ -229,13 +230,7 @@ impl<'a> Gather<'a> {
 
     /// Members of a tag whose GPUs are idle beside a working CPU are a workload apart from those
     /// that work on their GPUs. An Auto Scaling group has one launch template for all.
-    fn workloads(
-        &self,
-        key: WorkloadKey,
-        instances: &[&Instance],
-        week: &mut WeekUsage,
-        gaps: &mut Vec<Gap>,
-    ) -> Vec<Grouped> {
+    fn workloads(&self, key: WorkloadKey, instances: &[&Instance], found: &mut Found) {
         let shape = instance_shape(self.estate, &key.instance_type);
         let measured = self.measure(instances, shape);
         let is_whole =
@@ -244,16 +239,14 @@ impl<'a> Gather<'a> {
         let by_work = instances.iter().copied().zip(works_on_cpu).filter(|_| is_whole);
         let (on_cpu, others): (Vec<_>, Vec<_>) = by_work.partition(|(_, is_on_cpu)| *is_on_cpu);
         if on_cpu.is_empty() || others.is_empty() {
-            return vec![self.workload(key, instances, measured, week, gaps)];
+            return self.workload(key, instances, measured, found);
         }
-        let sets = [(MemberSet::Main, others), (MemberSet::OnCpu, on_cpu)];
-        let workloads = sets.into_iter().map(|(members, instances)| {
+        for (members, instances) in [(MemberSet::Main, others), (MemberSet::OnCpu, on_cpu)] {
             let instances: Vec<&Instance> = instances.into_iter().map(|(held, _)| held).collect();
             let measured = self.measure(&instances, shape);
             let key = WorkloadKey { members, ..key.clone() };
-            self.workload(key, &instances, measured, week, gaps)
-        });
-        workloads.collect()
+            self.workload(key, &instances, measured, found);
+        }
     }
 
     fn workload(
@@ -261,9 +254,8 @@ impl<'a> Gather<'a> {
         key: WorkloadKey,
         instances: &[&Instance],
         measured: MeasuredGroup,
-        week: &mut WeekUsage,
-        gaps: &mut Vec<Gap>,
-    ) -> Grouped {
+        (workloads, week, gaps): &mut Found,
+    ) {
         let id = key.id();
         if let Some(timeline) = &measured.week {
             week.add(timeline);
@@ -364,7 +356,7 @@ impl<'a> Gather<'a> {
         let workload = Arc::new(workload);
         let verdict = self.judge(&workload, measured.states);
         let parts = measured.parts.parts(&workload, &verdict, self.policy, self.estate.as_of);
-        Grouped { workload, verdict, parts, has_working_peers: false }
+        workloads.push(Grouped { workload, verdict, parts, has_working_peers: false });
     }
 
     /// What AWS advises about some instances, once about each.
