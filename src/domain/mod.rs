@@ -173,7 +173,7 @@ pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,
 };
 pub use verdict::{Classification, UsageState, Verdict};
-pub(crate) use wire::{Amount, AtMost, Change, Day, Form, Maybe, Parts, Price, Time, at_most};
+pub(crate) use wire::{Amount, AtMost, Change, Day, Form, Maybe, Parts, Price, Time};
 pub use work::{BegunWork, WORK, Work, WorkPiece, WorkUnit};
 pub use workload::{
     GPUS_TAG, INDEPENDENT, KindBasis, LINKED, VRAM_TAG, Workload, WorkloadKind, says_production,

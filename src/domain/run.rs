@@ -1,6 +1,8 @@
 //! What a run of samples was taken on, and how it ended.
 
+use super::MOST_GPUS;
 use super::spot_run::SpotRun;
+use super::wire::{Time, at_most};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -70,23 +72,34 @@ pub fn pcie_bytes_per_second(generation: u32, lanes: f64) -> Option<f64> {
     (lanes > 0.0).then(|| bits / 8.0 * lanes)
 }
 
+/// GPUs and slices of one host: each GPU has up to seven, and is one itself.
+const MOST_DEVICES: usize = 8 * MOST_GPUS as usize;
+
 /// What a run was taken on.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// When sampling began.
+    #[serde(with = "Time")]
     pub started: Timestamp,
     /// Seconds between two samples, as asked for; absent for a log of another
     /// program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_seconds: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
     /// Whether a command ran under the sampler, so that its end is the end of
     /// the work.
     pub is_command: bool,
     /// The GPUs, by index; a GPU's MIG instances follow it.
+    #[serde(deserialize_with = "at_most::<_, _, MOST_DEVICES>")]
     pub gpus: Vec<GpuIdentity>,
 }
 
@@ -100,16 +113,27 @@ impl RunFacts {
     }
 }
 
+/// Kinds of units that one run counts.
+const MOST_UNITS: usize = 100;
+
 /// How a run ended.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunEnd {
     /// Seconds from its start, on the monotonic clock.
     pub elapsed_seconds: f64,
     /// Exit code of the command, when one ran to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// What the spot guard saw; absent where none watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spot: Option<SpotRun>,
     /// Units of work that its log showed, in the order in which they were asked for.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most::<_, _, MOST_UNITS>"
+    )]
     pub units: Vec<UnitsDone>,
 }
 

@@ -1,7 +1,9 @@
 //! What a run under the spot guard saw.
 
 use super::named::named_enum;
+use super::wire::Time;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 named_enum! {
     /// What EC2 does with a spot instance that it interrupts.
@@ -15,20 +17,24 @@ named_enum! {
 }
 
 /// An interruption that EC2 has announced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpotNotice {
     pub action: SpotAction,
     /// When EC2 acts, approximately.
+    #[serde(with = "Time")]
     pub time: Timestamp,
 }
 
 /// The interruption of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SpotInterruption {
+    #[serde(flatten)]
     pub notice: SpotNotice,
     /// When the notice was read, in seconds of the run.
     pub noticed_seconds: f64,
     /// The signal that the command got; absent where the notice was only recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warned_by: Option<String>,
     /// When EC2 acts, in seconds of the run.
     pub action_seconds: f64,
@@ -40,11 +46,14 @@ pub struct SpotInterruption {
 const NOTICE_SECONDS: f64 = 120.0;
 
 /// What the spot guard of a run saw.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SpotRun {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub interruption: Option<SpotInterruption>,
     /// Whether notices could not be read to the end of the run: what EC2 announced then is
     /// unknown.
+    #[serde(rename = "unread", skip_serializing_if = "std::ops::Not::not")]
     pub is_unread: bool,
 }
 

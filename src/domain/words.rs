@@ -5,7 +5,7 @@ use super::{
     GapSubject, GpuModel, GpuShare, InstanceState, JobStatus, JoinedBy, Lifecycle, MOST_GPUS,
     Metric, OfferingClass, OperatingSystem, PaymentOption, PlanStatus, PoolMaker, PriceBasis,
     PriceOption, PriceOrigin, Provider, ResourceId, SavingsPlanKind, Scheduler, SeriesSource,
-    Statistic, StorageResource, Tenancy,
+    SpotAction, Statistic, StorageResource, Tenancy,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
@@ -73,6 +73,7 @@ words! {
     SavingsPlanKind "savings plan";
     Scheduler "scheduler";
     SeriesSource "series source";
+    SpotAction "spot action";
     Statistic "statistic";
     StorageResource "storage resource";
     Tenancy "tenancy";

@@ -258,7 +258,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
         run(&metric("\"Timestamps\": [1], \"Values\": [-1]"), &["--per-gpu", "10"]);
     let expected = format!(
         "error: invalid request counts in {path} at `MetricDataResults[0].Values[0]`\n  caused by: \
-         found the number `-1.0`, expected a number of requests from 0 to 10^15"
+         invalid value: floating point `-1.0`, expected a number of requests from 0 to 10^15"
     );
     assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
     // Neither is the name of a file a command to a terminal.

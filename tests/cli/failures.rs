@@ -236,8 +236,8 @@ fn slips_in_an_estate_are_named() {
         ),
         (|e| e["metrics"][0]["instance"] = json!("i-two"), "belongs to i-two, which is not among"),
         (|e| e["surprise"] = json!(1), "unknown key `surprise`"),
-        (|e| e["instances"][0]["surprise"] = json!(1), "unknown key `surprise`"),
-        (|e| e["metrics"][0]["surprise"] = json!(1), "unknown key `surprise`"),
+        (|e| e["instances"][0]["surprise"] = json!(1), "unknown field `surprise`"),
+        (|e| e["metrics"][0]["surprise"] = json!(1), "unknown field `surprise`"),
         (|e| e["period_seconds"] = json!(0), "`period_seconds` must be at least 1"),
         (|e| e["period_seconds"] = json!(-300), "-300"),
         (
@@ -267,40 +267,39 @@ fn slips_in_an_estate_are_named() {
         (|e| e["instances"][0]["launch_time"] = json!(7), "7"),
         (
             |e| e["instances"] = json!({}),
-            "at `instances`\n  caused by: found an object, expected a list",
+            "at `instances`\n  caused by: invalid type: map, expected a list",
         ),
         (
             |e| e["instances"][0]["addresses"] = json!(["eipalloc-1"]),
-            "at `instances[0].addresses[0]`\n  caused by: found the string \"eipalloc-1\", \
+            "at `instances[0].addresses[0]`\n  caused by: invalid type: string \"eipalloc-1\", \
              expected an address such as {\"id\": \"eipalloc-1\"}",
         ),
         (
             |e| e["instances"][0]["account"] = json!(111122223333_u64),
-            "at `instances[0].account`\n  caused by: found the number `111122223333`, expected \
-             a quoted string",
+            "at `instances[0].account`\n  caused by: invalid type: integer `111122223333`, \
+             expected a string",
         ),
         (
             |e| e["instances"][0]["tags"] = json!([1]),
-            "at `instances[0].tags`\n  caused by: found a list, expected an object",
+            "at `instances[0].tags`\n  caused by: invalid type: sequence, expected a map",
         ),
         (
             |e| e["instances"][0]["tags"]["Name"] = json!({}),
-            "at `instances[0].tags.Name`\n  caused by: found an object, expected a quoted string",
+            "at `instances[0].tags.Name`\n  caused by: invalid type: map, expected a string",
         ),
         (
             |e| {
                 e["instances"][0].as_object_mut().expect("an object").remove("launch_time");
             },
-            "at `instances[0]`\n  caused by: the key `launch_time` is missing",
+            "at `instances[0]`\n  caused by: missing field `launch_time`",
         ),
         (
             |e| e["metrics"][2]["gpu"] = json!("first"),
-            "at `metrics[2].gpu`\n  caused by: found the string \"first\", expected an integer \
-             from 0 to 65535",
+            "at `metrics[2].gpu`\n  caused by: invalid type: string \"first\", expected u16",
         ),
         (
             |e| e["prices"][0]["hourly"] = json!(1.006),
-            "at `prices[0].hourly`\n  caused by: found the number `1.006`, expected a quoted \
+            "at `prices[0].hourly`\n  caused by: invalid type: floating point `1.006`, expected a \
              string",
         ),
         (

@@ -255,7 +255,7 @@ fn what_is_no_output_of_kubectl_is_refused() {
         ("short.json", "{\"kind\": \"List\"", "is not complete output"),
         ("list.json", "[]", "is not complete output"),
         ("empty.json", "{\"kind\": \"List\", \"items\": []}", "no Kubernetes node in"),
-        ("kindless.json", "{\"items\": [{}]}", "the key `kind` is missing"),
+        ("kindless.json", "{\"items\": [{}]}", "missing field `kind`"),
         ("wrong.json", twice, "at `items[0]`"),
         (
             "page.json",

@@ -136,7 +136,7 @@ fn invalid_profiled_runs_are_named() {
             }),
             "more samples of the profile of",
         ),
-        (json!({"instance": id, "start": start, "end": end, "gpu": 1}), "unknown key `gpu`"),
+        (json!({"instance": id, "start": start, "end": end, "gpu": 1}), "unknown field `gpu`"),
     ] {
         let reported = with(run);
         assert!(reported.contains(invalid), "{reported}");

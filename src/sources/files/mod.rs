@@ -37,12 +37,10 @@ pub use samples::{
     open_samples,
 };
 pub(crate) use shared::bounded::read_written_text;
-pub(super) use shared::bounded::{AtMost, bounded, read_json, short_rows};
+pub(super) use shared::bounded::{AtMost, bounded, short_rows};
 pub use shared::csv_lines::RowsError;
-pub(super) use shared::invalid_json::at;
-pub use shared::invalid_json::{InvalidJson, InvalidValue};
-pub(super) use shared::plain_text::read_json_file;
-pub(super) use shared::typed_json::TextOrNumber;
+pub use shared::json::{InvalidJson, InvalidValue};
+pub(super) use shared::json::{TextOrNumber, at, read_json, read_json_file};
 pub(super) use shared::write::write_once;
 pub use shared::write::{
     OwnFile, append_private, create_private, remove_temporary_files, try_writing, write_private,

@@ -5,8 +5,7 @@ use crate::domain::{
     Currency, Kpi, KpiValue, Money, PastAudit, PastFinding, PastGap, PastMember, PastTotals,
     PastUnitCost, PastUnused, PastWorkload, TagFilter, Window, shown,
 };
-use crate::sources::files::shared::bounded::{MOST_REPORT_BYTES, bounded};
-use crate::sources::files::shared::plain_text::open;
+use crate::sources::files::shared::bounded::{MOST_REPORT_BYTES, bounded, open};
 use crate::sources::files::shared::same_fields;
 use jiff::Timestamp;
 use rust_decimal::Decimal;

@@ -1,13 +1,12 @@
 //! Requests counted by period: what `aws cloudwatch get-metric-data` and `query_range` of
 //! Prometheus print, and CSV.
 
-use super::shared::bounded::{AtMost, read_json, read_written};
+use super::shared::bounded::{AtMost, read_written};
 use super::shared::csv_lines::{
     InvalidLine, RowsError, column, instant, not_after, not_an_instant, parse_rows, parsed, quoted,
     some_rows,
 };
-use super::shared::invalid_json::{InvalidJson, InvalidValue, at};
-use super::shared::typed_json::TextOrNumber;
+use super::shared::json::{InvalidJson, InvalidValue, TextOrNumber, at, read_json};
 use crate::domain::{CountedRequests, shown};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};

@@ -1,10 +1,10 @@
 //! How much work was done: a CSV file of units, and lines of a log that mark one each.
 
 use crate::domain::{DatedUnits, WorkUnits, parse_duration};
+use crate::sources::files::shared::bounded::{open, plain_text};
 use crate::sources::files::shared::csv_lines::{
     self, Cells, InvalidLine, RowsError, check_columns, read_rows,
 };
-use crate::sources::files::shared::plain_text::{open, plain_text};
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use rust_decimal::Decimal;

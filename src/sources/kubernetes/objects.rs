@@ -254,7 +254,7 @@ fn part<T: Default + DeserializeOwned>(key: &str, raw: Part) -> Result<T, String
         let place =
             if error.place.is_empty() { key.to_owned() } else { format!("{key}.{}", error.place) };
         match error.source {
-            InvalidJson::Value(invalid) => format!("{}, at `{place}`", invalid.words()),
+            InvalidJson::Value(invalid) => format!("{}, at `{place}`", invalid.words),
             // It was read as JSON before, which numbers out of range and halves of
             // surrogate pairs pass.
             InvalidJson::Text(_) => format!("invalid number or string at `{place}`"),

@@ -1,22 +1,20 @@
 //! Commitments as JSON: the estate's key `commitments`, and the same list in a
 //! file of its own, of what a payer account bought.
 
-use super::fields::{Of, Wire, refuse};
-use super::wire::{described, generator};
+use super::entries::{Of, Wire, described, generator};
 use crate::domain::{
     CapacityReservation, Commitments, MOST_COMMITTED, MOST_PER_HOUR, ReservedInstances,
     SavingsPlan, SavingsPlanKind, shown,
 };
-use crate::sources::files::shared::bounded::{AtMost, JsonError};
-use crate::sources::files::shared::invalid_json::{InvalidJson, InvalidValue, at};
-use crate::sources::files::shared::plain_text::read_json_file;
-use crate::sources::files::shared::typed_json::typed;
+use crate::sources::files::shared::bounded::AtMost;
+use crate::sources::files::shared::json::{
+    InvalidJson, InvalidValue, JsonError, at, read_json_file, typed,
+};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::marker::PhantomData;
@@ -63,7 +61,7 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<Commitment> {
 impl Wire for Commitment {
     type Value = Self;
 
-    fn value<E: de::Error>(self) -> Result<Self, E> {
+    fn value(self) -> Result<Self, String> {
         match &self {
             Self::ReservedInstances(reservation) => {
                 ends_after(reservation.start, reservation.end, &reservation.id)?;
@@ -71,7 +69,10 @@ impl Wire for Commitment {
                 at_most("upfront", reservation.upfront, MOST_UPFRONT)?;
                 at_most("recurring_hourly", reservation.recurring_hourly, MOST_PER_HOUR)?;
                 if reservation.upfront.is_zero() && reservation.recurring_hourly.is_zero() {
-                    refuse!("{} needs `upfront` or `recurring_hourly`", reservation.id);
+                    return Err(format!(
+                        "{} needs `upfront` or `recurring_hourly`",
+                        reservation.id
+                    ));
                 }
             }
             Self::SavingsPlan(plan) => {
@@ -79,19 +80,19 @@ impl Wire for Commitment {
                 at_most("commitment_hourly", plan.commitment_hourly, MOST_PER_HOUR)?;
                 let is_bound = plan.region.is_some() && plan.family.is_some();
                 if plan.kind == SavingsPlanKind::Ec2Instance && !is_bound {
-                    refuse!(
-                        "savings plan {} of kind {} needs `region` and `family`", plan.id,
-                        plan.kind
-                    );
+                    return Err(format!(
+                        "savings plan {} of kind {} needs `region` and `family`",
+                        plan.id, plan.kind
+                    ));
                 }
             }
             Self::CapacityReservation(reservation) => {
                 counted("total", &reservation.id, reservation.total, 0)?;
                 if reservation.available > reservation.total {
-                    refuse!(
-                        "`available` of {} is {}, more than its total of {}", reservation.id,
-                        reservation.available, reservation.total
-                    );
+                    return Err(format!(
+                        "`available` of {} is {}, more than its total of {}",
+                        reservation.id, reservation.available, reservation.total
+                    ));
                 }
             }
         }
@@ -99,23 +100,25 @@ impl Wire for Commitment {
     }
 }
 
-fn ends_after<E: de::Error>(start: Timestamp, end: Timestamp, id: &str) -> Result<(), E> {
+fn ends_after(start: Timestamp, end: Timestamp, id: &str) -> Result<(), String> {
     if start >= end {
-        refuse!("`end` of {id} is not after its `start`");
+        return Err(format!("`end` of {id} is not after its `start`"));
     }
     Ok(())
 }
 
-fn counted<E: de::Error>(field: &str, id: &str, count: u32, least: u32) -> Result<(), E> {
+fn counted(field: &str, id: &str, count: u32, least: u32) -> Result<(), String> {
     if !(least..=MOST_COMMITTED).contains(&count) {
-        refuse!("`{field}` of {id} is not between {least} and {MOST_COMMITTED}: {count}");
+        return Err(format!(
+            "`{field}` of {id} is not between {least} and {MOST_COMMITTED}: {count}"
+        ));
     }
     Ok(())
 }
 
-fn at_most<E: de::Error>(field: &str, amount: Decimal, most: Decimal) -> Result<(), E> {
+fn at_most(field: &str, amount: Decimal, most: Decimal) -> Result<(), String> {
     if amount > most {
-        refuse!("`{field}` is not between 0 and {most}: {amount}");
+        return Err(format!("`{field}` is not between 0 and {most}: {amount}"));
     }
     Ok(())
 }
@@ -144,42 +147,33 @@ pub enum CommitmentsError {
     },
 }
 
-/// The list as it stands in a file or an estate.
-pub(super) struct List(pub Commitments);
-
 /// An account has at most some thousands.
 const MOST_COMMITMENTS: usize = 100_000;
 
 type Listed = AtMost<Of<Commitment>, MOST_COMMITMENTS>;
 
-impl JsonSchema for List {
-    fn schema_name() -> Cow<'static, str> {
-        "List".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Listed::json_schema(generator)
-    }
-}
+/// The list as it stands in a file or an estate.
+pub(super) type List = Of<Listed>;
 
 /// The JSON schema of a commitments file.
 pub fn commitments_schema() -> Json {
     described::<List>(&mut generator(), "")
 }
 
-impl<'de> Deserialize<'de> for List {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let listed = Listed::deserialize(deserializer)?;
+impl Wire for Listed {
+    type Value = Commitments;
+
+    fn value(self) -> Result<Commitments, String> {
         let mut ids = BTreeSet::new();
         let mut read = Commitments::default();
-        for Of(commitment) in listed.0 {
+        for Of(commitment) in self.0 {
             let id = match &commitment {
                 Commitment::ReservedInstances(reservation) => &reservation.id,
                 Commitment::SavingsPlan(plan) => &plan.id,
                 Commitment::CapacityReservation(reservation) => &reservation.id,
             };
             if !ids.insert(id.clone()) {
-                return Err(de::Error::custom(format!("duplicate commitment {id}")));
+                return Err(format!("duplicate commitment {id}"));
             }
             match commitment {
                 Commitment::ReservedInstances(reservation) => {
@@ -193,7 +187,7 @@ impl<'de> Deserialize<'de> for List {
         }
         let mut sorted = Commitments::default();
         sorted.add(read);
-        Ok(Self(sorted))
+        Ok(sorted)
     }
 }
 
@@ -204,7 +198,7 @@ impl<'de> Deserialize<'de> for List {
 pub fn read_commitments(path: &Path) -> Result<Commitments, CommitmentsError> {
     read_json_file(path, LONGEST_TEXT, PhantomData::<List>)
         .map_err(|source| CommitmentsError::Io { path: path.to_owned(), source })?
-        .map(|List(found)| found)
+        .map(|Of(found)| found)
         .map_err(|error| explain(path, error))
 }
 

@@ -1,35 +1,32 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
 use super::commitments;
-use super::error::EstateError;
-use super::fields::{
-    MOST_PERIODS, Of, Wire, check_clusters, refuse, series, sorted_groups, sorted_managed,
+use super::entries::{
+    ClaimWire, InstanceWire, Of, OpinionWire, Wire, check_clusters, described, generator,
+    sorted_groups, sorted_managed,
 };
-use super::wire::{
-    Cell, ClaimWire, Ignored, InstanceWire, MOST_CELLS, OpinionWire, Positive, PriceWire,
-    SeriesWire, StoragePriceWire, Version, described, generator,
-};
+use super::prices::{PriceWire, StoragePriceWire};
+use super::series::{MOST_PERIODS, SeriesWire, series};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, ComponentHost, DeviceUse, EstateSource, Form, Gap, GapSubject,
     Instance, InstanceShape, Node, PriceKey, PriceQuote, ProfiledRun, Provider, ResourceId,
     ScalingGroup, SeriesSource, SpotHistory, TagFilter, Time, TrainingJob, TrainingPlan, Window,
-    region_of,
+    region_of, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
-use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
-use crate::sources::files::shared::invalid_json::InvalidJson;
-use crate::sources::files::shared::plain_text::read_json_file;
+use crate::sources::files::shared::bounded::AtMost;
+use crate::sources::files::shared::json::{
+    InvalidJson, InvalidValue, JsonError, at, read_json, read_json_file,
+};
 use crate::usage::{Estate, Series, UsageBuilder};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
-use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of one text: a tag has 256, a plan's document none.
 const LONGEST_TEXT: usize = 1 << 20;
@@ -42,6 +39,39 @@ const MOST_INSTANCES: usize = 1_000_000;
 const MOST_PRICES: usize = 2_000_000;
 /// Accounts, regions, types.
 const MOST_NAMES: usize = 100_000;
+
+/// Why an estate could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EstateError {
+    /// The file could not be opened or read.
+    #[error("cannot read the estate {}", shown(path))]
+    Io { path: PathBuf, source: io::Error },
+    /// It is not an estate, or ends early.
+    #[error("{} is not a complete estate", shown(path))]
+    Malformed {
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: InvalidJson,
+    },
+    /// It is complete, and something in it is not as it must be.
+    #[error("invalid estate {}{}", shown(path), at(place))]
+    Wrong {
+        path: PathBuf,
+        /// The keys that lead there; empty when it is about the whole.
+        place: String,
+        /// What was found and what was expected.
+        source: InvalidValue,
+    },
+    #[error(
+        "{} has estate version {found}; this program reads version {ESTATE_VERSION}",
+        shown(path)
+    )]
+    Newer {
+        path: PathBuf,
+        /// The version it has.
+        found: String,
+    },
+}
 
 /// What is kept of the series of an estate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,7 +103,7 @@ pub fn read_estate(path: &Path, keep: Keep) -> Result<Estate, EstateError> {
 }
 
 fn read_parts(path: &Path, parts: &mut Parts) -> Result<Estate, EstateError> {
-    read_json_file(path, LONGEST_TEXT, EstateSeed(parts))
+    read_json_file(path, LONGEST_TEXT, &mut *parts)
         .map_err(|source| EstateError::Io { path: path.to_owned(), source })?
         .map_err(|error| explain(path, error, parts))
 }
@@ -81,7 +111,7 @@ fn read_parts(path: &Path, parts: &mut Parts) -> Result<Estate, EstateError> {
 /// Reads an estate that ships inside the binary.
 pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
     let mut parts = Parts::new(Keep::Points);
-    read_json(GzDecoder::new(document), LONGEST_TEXT, EstateSeed(&mut parts))
+    read_json(GzDecoder::new(document), LONGEST_TEXT, &mut parts)
         .map_err(|error| explain(Path::new("the demo"), error, &parts))
 }
 
@@ -91,7 +121,7 @@ pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
 /// With line and column, when it is not a complete estate.
 pub fn parse_estate(reader: impl Read) -> Result<Estate, InvalidJson> {
     let mut parts = Parts::new(Keep::Points);
-    read_json(reader, LONGEST_TEXT, EstateSeed(&mut parts)).map_err(|error| error.source)
+    read_json(reader, LONGEST_TEXT, &mut parts).map_err(|error| error.source)
 }
 
 fn explain(path: &Path, error: JsonError, parts: &Parts) -> EstateError {
@@ -99,16 +129,12 @@ fn explain(path: &Path, error: JsonError, parts: &Parts) -> EstateError {
     if let Some(found) = parts.other_version.clone() {
         return EstateError::Newer { path, found };
     }
-    let JsonError { mut place, source } = error;
-    match source {
+    match error.source {
         InvalidJson::Text(source) if source.is_io() && !is_broken(&source) => {
             EstateError::Io { path, source: source.into() }
         }
         InvalidJson::Value(source) if !parts.is_other => {
-            if let Some(inner) = &parts.place_in_series {
-                place = format!("{place}.{inner}");
-            }
-            EstateError::Wrong { path, place, source }
+            EstateError::Wrong { path, place: error.place, source }
         }
         source => EstateError::Malformed { path, source },
     }
@@ -123,9 +149,7 @@ fn is_broken(error: &serde_json::Error) -> bool {
 }
 
 /// What an error is about is left in the parts.
-struct EstateSeed<'a>(&'a mut Parts);
-
-impl<'de> DeserializeSeed<'de> for EstateSeed<'_> {
+impl<'de> DeserializeSeed<'de> for &mut Parts {
     type Value = Estate;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Estate, D::Error> {
@@ -133,14 +157,10 @@ impl<'de> DeserializeSeed<'de> for EstateSeed<'_> {
     }
 }
 
-fn time<E: de::Error>(text: &str) -> Result<Timestamp, E> {
-    Time::read(text).map_err(E::custom)
-}
-
 /// An edge of the window, on a whole second: its grid has no fractions.
-fn edge<E: de::Error>(text: &str) -> Result<Timestamp, E> {
-    let edge = time(text)?;
-    Timestamp::from_second(edge.as_second()).map_err(E::custom)
+fn edge(text: &str) -> Result<Timestamp, String> {
+    let edge = Time::read(text)?;
+    Timestamp::from_second(edge.as_second()).map_err(|error| error.to_string())
 }
 
 /// The parts of a document as they arrive.
@@ -151,8 +171,6 @@ struct Parts {
     other_version: Option<String>,
     /// The document is not an object, or an object without the keys of every estate.
     is_other: bool,
-    /// Where in a series an error is.
-    place_in_series: Option<String>,
     as_of: Option<Timestamp>,
     window_start: Option<Timestamp>,
     window_end: Option<Timestamp>,
@@ -173,7 +191,7 @@ struct Parts {
     cells: usize,
 }
 
-impl<'de> Visitor<'de> for EstateSeed<'_> {
+impl<'de> Visitor<'de> for &mut Parts {
     type Value = Estate;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,28 +199,27 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Estate, A::Error> {
-        let parts = self.0;
-        parts.is_other = false;
+        self.is_other = false;
         let mut read = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if !read.insert(key.clone()) {
                 return Err(de::Error::custom(format!("duplicate key `{key}`")));
             }
-            parts.read_key(&key, &mut map)?;
+            self.read_key(&key, &mut map)?;
         }
-        let missing = match (&parts.version, parts.as_of) {
+        let missing = match (&self.version, self.as_of) {
             (Some(_), Some(as_of)) => {
                 // Which series are apart in the file is known once all of them are placed.
-                parts.place_series(as_of)?;
-                let split = std::mem::take(&mut parts.split);
-                let estate = std::mem::take(parts).into_estate(as_of);
-                parts.split = split;
-                return estate;
+                self.place_series(as_of).map_err(de::Error::custom)?;
+                let split = std::mem::take(&mut self.split);
+                let estate = std::mem::take(self).into_estate(as_of);
+                self.split = split;
+                return estate.map_err(de::Error::custom);
             }
             (Some(_), None) => "as_of",
             (None, _) => "estate_version",
         };
-        parts.is_other = true;
+        self.is_other = true;
         Err(de::Error::missing_field(missing))
     }
 }
@@ -210,19 +227,21 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
 /// Declares the keys of an estate, a line each: the name, what is read and, where its schema is
 /// another one, its form, what is done with it, and what it means.
 macro_rules! estate_keys {
-    (|$parts:ident, $value:ident| { $( $key:literal: $type:ty $(as $form:ty)?, $set:expr, $meaning:literal; )* }) => {
+    (|$parts:ident, $value:ident| { $( $key:literal: $type:ty $(as $form:tt)?, $set:expr, $meaning:literal; )* }) => {
         impl Parts {
             fn read_key<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-                let $parts = self;
                 match key {
                     $( $key => {
-                        let $value = map.next_value::<$type>()?;
-                        $set;
+                        let value = map.next_value::<$type>()?;
+                        let set = |$parts: &mut Self, $value: $type| -> Result<(), String> {
+                            $set;
+                            Ok(())
+                        };
+                        set(self, value).map_err(de::Error::custom)
                     } )*
-                    "metrics" => map.next_value_seed(MetricsSeed($parts))?,
-                    other => return Err(de::Error::custom(format!("unknown key `{other}`"))),
+                    "metrics" => map.next_value_seed(MetricsSeed(self)),
+                    other => Err(de::Error::custom(format!("unknown key `{other}`"))),
                 }
-                Ok(())
             }
         }
 
@@ -231,7 +250,7 @@ macro_rules! estate_keys {
             let mut generator = generator();
             let metrics = described::<Vec<SeriesWire>>(&mut generator, "");
             let mut keys = json!({ "metrics": metrics });
-            $( keys[$key] = described::<estate_keys!(@form $type $(, $form)?)>(&mut generator, $meaning); )*
+            $( keys[$key] = estate_keys!(@schema generator, $meaning, $type $(, $form)?); )*
             json!({
                 "type": "object",
                 "properties": keys,
@@ -240,8 +259,15 @@ macro_rules! estate_keys {
             })
         }
     };
-    (@form $type:ty, $form:ty) => { $form };
-    (@form $type:ty) => { $type };
+    (@schema $generator:ident, $meaning:literal, $type:ty) => {
+        described::<$type>(&mut $generator, $meaning)
+    };
+    (@schema $generator:ident, $meaning:literal, $type:ty, { $($schema:tt)* }) => {
+        json!({ "description": $meaning, $($schema)* })
+    };
+    (@schema $generator:ident, $meaning:literal, $type:ty, $form:ident) => {
+        described::<$form>(&mut $generator, $meaning)
+    };
 }
 
 /// What many of a kind are read as.
@@ -253,12 +279,12 @@ fn values<W: Wire, const N: usize>(listed: All<W, N>) -> impl Iterator<Item = W:
 
 estate_keys! {
     |parts, value| {
-        "estate_version": String as Version, parts.set_version(value)?, "Version of the form.";
-        "gpucost_version": de::IgnoredAny as Ignored, { let _: de::IgnoredAny = value; }, "Version of the program that wrote the file; ignored on reading.";
-        "as_of": String as Time, parts.as_of = Some(time(&value)?), "The time that the estate describes.";
+        "estate_version": String as { "const": ESTATE_VERSION }, parts.set_version(value)?, "Version of the form.";
+        "gpucost_version": de::IgnoredAny as {}, _ = (parts, value), "Version of the program that wrote the file; ignored on reading.";
+        "as_of": String as Time, parts.as_of = Some(Time::read(&value)?), "The time that the estate describes.";
         "window_start": String as Time, parts.window_start = Some(edge(&value)?), "Start of the window of the metrics; 14 days before `as_of` unless said otherwise.";
         "window_end": String as Time, parts.window_end = Some(edge(&value)?), "End of the window, exclusive; `as_of` unless said otherwise.";
-        "period_seconds": u32 as Positive, parts.set_period(value)?, "The grid of utilization, power and CPU series, in seconds; 300 unless said otherwise.";
+        "period_seconds": u32 as { "type": "integer", "minimum": 1 }, parts.set_period(value)?, "The grid of utilization, power and CPU series, in seconds; 300 unless said otherwise.";
         "source": EstateSource, parts.estate.source = value, "`estate` unless said otherwise.";
         "accounts": AtMost<String, MOST_NAMES>, parts.estate.accounts = value.0, "";
         "regions": AtMost<String, MOST_NAMES>, parts.estate.regions = value.0, "";
@@ -286,18 +312,18 @@ estate_keys! {
 }
 
 impl Parts {
-    fn set_version<E: de::Error>(&mut self, version: String) -> Result<(), E> {
+    fn set_version(&mut self, version: String) -> Result<(), String> {
         if version != ESTATE_VERSION {
             self.other_version = Some(version);
-            return Err(E::custom("another estate version"));
+            return Err("another estate version".to_owned());
         }
         self.version = Some(version);
         Ok(())
     }
 
-    fn set_period<E: de::Error>(&mut self, seconds: u32) -> Result<(), E> {
+    fn set_period(&mut self, seconds: u32) -> Result<(), String> {
         if seconds == 0 {
-            return Err(E::custom("`period_seconds` must be at least 1"));
+            return Err("`period_seconds` must be at least 1".to_owned());
         }
         self.period_seconds = Some(seconds);
         Ok(())
@@ -353,48 +379,8 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
             }
             _ => None,
         };
-        while let Some(()) = list.next_element_seed(SeriesSeed(self.0, grid))? {}
-        Ok(())
-    }
-}
-
-/// One series, placed where the grid is known.
-struct SeriesSeed<'a>(&'a mut Parts, Option<(Window, u32)>);
-
-impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let Self(parts, grid) = self;
-        let wire = SeriesWire::<Box<RawValue>>::deserialize(deserializer)?;
-        let wire = wire.with_values(|raw| {
-            cells(raw.get()).map_err(|error| {
-                parts.place_in_series = Some(format!("values{}", error.place));
-                de::Error::custom(match error.source {
-                    InvalidJson::Value(invalid) => invalid.words(),
-                    // It was read as JSON before, which numbers out of range and halves of
-                    // surrogate pairs pass.
-                    InvalidJson::Text(_) => "invalid number or string".to_owned(),
-                })
-            })
-        })?;
-        let values = wire.values.iter().map(|cell| u64::from(cell.times));
-        parts.values += values.sum::<u64>();
-        if parts.values > MOST_VALUES {
-            return Err(de::Error::custom(format!("an estate has at most {MOST_VALUES} values")));
-        }
-        match grid {
-            Some((window, period)) => parts.add(series(wire, window, period)?, window, period),
-            None => {
-                parts.cells += wire.values.len();
-                if parts.cells > MOST_UNPLACED {
-                    return Err(de::Error::custom(
-                        "`window_start`, `window_end` and `period_seconds` must precede this \
-                         many `metrics`",
-                    ));
-                }
-                parts.unplaced.push(wire);
-            }
+        while let Some(wire) = list.next_element()? {
+            self.0.take(wire, grid).map_err(de::Error::custom)?;
         }
         Ok(())
     }
@@ -424,6 +410,28 @@ const DEFAULT_PERIOD_SECONDS: u32 = 300;
 impl Parts {
     fn new(keep: Keep) -> Self {
         Self { keep, is_other: true, ..Self::default() }
+    }
+
+    /// A series as it stands in the file, placed where the grid is known.
+    fn take(&mut self, wire: SeriesWire, grid: Option<(Window, u32)>) -> Result<(), String> {
+        self.values += wire.values.iter().map(|cell| u64::from(cell.times)).sum::<u64>();
+        if self.values > MOST_VALUES {
+            return Err(format!("an estate has at most {MOST_VALUES} values"));
+        }
+        if let Some((window, period)) = grid {
+            self.add(series(wire, window, period)?, window, period);
+            return Ok(());
+        }
+        self.cells += wire.values.len();
+        if self.cells > MOST_UNPLACED {
+            return Err(
+                "`window_start`, `window_end` and `period_seconds` must precede this many \
+                        `metrics`"
+                    .to_owned(),
+            );
+        }
+        self.unplaced.push(wire);
+        Ok(())
     }
 
     /// Profiled runs are cut by run, which needs their points.
@@ -469,32 +477,35 @@ impl Parts {
     }
 
     /// Adds the series that stood in the file before the window.
-    fn place_series<E: de::Error>(&mut self, as_of: Timestamp) -> Result<(), E> {
-        let (window, period) = self.grid(as_of).map_err(E::custom)?;
+    fn place_series(&mut self, as_of: Timestamp) -> Result<(), String> {
+        let (window, period) = self.grid(as_of)?;
         for wire in std::mem::take(&mut self.unplaced) {
             self.add(series(wire, window, period)?, window, period);
         }
         Ok(())
     }
 
-    fn into_estate<E: de::Error>(mut self, as_of: Timestamp) -> Result<Estate, E> {
-        let (window, period_seconds) = self.grid(as_of).map_err(E::custom)?;
+    fn into_estate(mut self, as_of: Timestamp) -> Result<Estate, String> {
+        let (window, period_seconds) = self.grid(as_of)?;
         self.add_gaps_of_tags();
         let usage = self.usage.map(UsageBuilder::finish).unwrap_or_default();
         let mut estate = Estate { as_of, window, period_seconds, usage, ..self.estate };
         let mut ids = BTreeSet::new();
         for instance in estate.instances.iter().chain(&estate.out_of_scope) {
             if !ids.insert(&instance.id) {
-                refuse!("duplicate instance {}", instance.id);
+                return Err(format!("duplicate instance {}", instance.id));
             }
         }
         let measured = estate.metrics.iter().map(|series| &series.instance);
         if let Some(orphan) = measured.chain(estate.usage.instances()).find(|id| !ids.contains(id))
         {
-            refuse!("a series belongs to {orphan}, which is not among the instances");
+            return Err(format!("a series belongs to {orphan}, which is not among the instances"));
         }
         if let Some(orphan) = estate.profiles.iter().find(|p| !ids.contains(&p.instance)) {
-            refuse!("a profile belongs to {}, which is not among the instances", orphan.instance);
+            return Err(format!(
+                "a profile belongs to {}, which is not among the instances",
+                orphan.instance
+            ));
         }
         estate.opinions.sort_by(|left, right| left.key().cmp(&right.key()));
         check_clusters(&estate.clusters)?;
@@ -510,51 +521,5 @@ impl Parts {
         estate.scaling_groups = sorted_groups(estate.scaling_groups)?;
         estate.managed = sorted_managed(estate.managed)?;
         Ok(estate)
-    }
-}
-
-/// The cells of a list of values. What names the place of an error takes several times as long,
-/// and reads only what is not such a list.
-///
-/// # Errors
-/// With the place in the list, when it is not one, or has too many.
-fn cells(text: &str) -> Result<Vec<Cell>, JsonError> {
-    type List = AtMost<Cell, MOST_CELLS>;
-    let list = serde_json::from_str::<List>(text)
-        .or_else(|_| read_json(text.as_bytes(), text.len(), PhantomData::<List>));
-    list.map(|list| list.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn by_the_parser(text: &str) -> Option<Vec<Cell>> {
-        serde_json::from_str(text).ok()
-    }
-
-    #[test]
-    fn numbers_absent_values_and_repetitions_are_read() {
-        for text in [
-            "[]", " [ 1 , null,\n[2.5, 3] ] ", "[1e3, -1, 0.1, 123456789012345678]",
-            "[\"NaN\", [null, 7]]",
-        ] {
-            let cells = cells(text.trim()).expect("a list of values");
-            let expected = by_the_parser(text).expect("a list of values");
-            assert_eq!(format!("{cells:?}"), format!("{expected:?}"), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_error_has_its_place_in_the_list() {
-        for (text, place) in [
-            ("[1, \"much\"]", "[1]"),
-            ("[[1, 0]]", "[0]"),
-            ("[[1, 1.5]]", "[0][1]"),
-            ("{\"a\": 1}", ""),
-        ] {
-            let error = cells(text).expect_err("it is wrong");
-            assert_eq!(error.place, place, "{text}: {}", error.source);
-        }
     }
 }

@@ -1,15 +1,23 @@
-//! Writing an estate: one JSON document, metrics streamed, no credential.
+//! Writing an estate: one JSON document, metrics streamed, no credential. Series on their way into
+//! it are on disk: their points are not held.
 
 use super::commitments;
-use super::recording::{Recording, series_wire};
-use super::wire::{ClaimWire, InstanceWire, OpinionWire, PriceWire, StoragePriceWire, usd};
-use crate::domain::{AwsOpinion, Claim, Instance, Money, PriceBasis, Provider, ResourceId};
+use super::entries::{claim_wire, instance_wire, opinion_wire};
+use super::prices::{prices, storage_prices};
+use super::series::series_wire;
+use crate::domain::ResourceId;
 use crate::sources::files::ESTATE_VERSION;
-use crate::sources::files::shared::same_fields;
-use crate::usage::Estate;
+use crate::usage::{Estate, Series};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use serde::Serialize;
 use serde::ser::{Error, SerializeMap, SerializeSeq, Serializer};
-use std::io::{self, Write};
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
 /// Writes an estate as JSON, ready for `--from`.
 ///
@@ -74,8 +82,8 @@ impl Serialize for Document<'_> {
         map.add_any("component_hosts", &managed.hosts)?;
         map.add_any("training_plans", &managed.plans)?;
         map.add_any("jobs", &estate.jobs)?;
-        map.add("prices", &prices(estate))?;
-        map.add("storage_prices", &storage_prices(estate))?;
+        map.add("prices", &prices(&estate.prices))?;
+        map.add("storage_prices", &storage_prices(&estate.prices))?;
         map.add("commitments", &commitments::to_wire(&estate.commitments))?;
         if estate.commitments.is_unshared {
             map.add("commitment_sharing", &false)?;
@@ -109,81 +117,6 @@ fn all<T, W>(values: &[T], wire: impl Fn(&T) -> W) -> Vec<W> {
     values.iter().map(wire).collect()
 }
 
-fn instance_wire(instance: &Instance) -> InstanceWire {
-    let instance = instance.clone();
-    // A gap says where its tags were not read.
-    let is_of_sagemaker = instance.id.provider() == Provider::SageMaker;
-    same_fields!(instance => InstanceWire {
-        id, account, region, zone, instance_type, state, lifecycle, capacity_reservation_id,
-        capacity_block_id, operating_system, tenancy, launch_time, attached_time,
-        state_transition_reason, auto_scaling_group, private_dns_name, volumes, addresses;
-        tags: (!instance.tags.is_empty() || is_of_sagemaker).then_some(instance.tags),
-    })
-}
-
-fn claim_wire(claim: &Claim) -> ClaimWire {
-    let Claim { holder, devices, state, since, machine } = claim.clone();
-    same_fields!(holder => ClaimWire {
-        namespace, pod, owner, labels, placement;
-        resource: devices.resource,
-        unit: devices.unit,
-        count: devices.count,
-        state,
-        since,
-        machine,
-    })
-}
-
-fn opinion_wire(opinion: &AwsOpinion) -> OpinionWire {
-    let savings = opinion.monthly_savings;
-    let mut instances = opinion.instances.clone();
-    let instance = (instances.len() == 1).then(|| instances.remove(0));
-    OpinionWire {
-        instance,
-        instances,
-        action: opinion.action.clone(),
-        to: opinion.to.clone(),
-        currency: savings.map_or_else(usd, Money::currency),
-        monthly_savings: savings.map(Money::amount),
-    }
-}
-
-fn prices(estate: &Estate) -> Vec<PriceWire> {
-    let wires = estate.prices.iter().map(|(key, quote)| PriceWire {
-        provider: (key.provider != Provider::Aws).then_some(key.provider),
-        region: key.region.clone(),
-        zone: key.zone.clone(),
-        instance_type: key.instance_type.clone(),
-        operating_system: key.operating_system,
-        tenancy: key.tenancy,
-        option: key.option,
-        currency: quote.rate.currency(),
-        hourly: quote.rate.amount(),
-        upfront: quote.instalments.map(|paid| paid.upfront),
-        recurring_hourly: quote.instalments.map(|paid| paid.hourly),
-        origin: quote.origin,
-        basis: (quote.basis != PriceBasis::Observed).then_some(quote.basis),
-        effective_date: quote.effective_date,
-        spot_history: estate.prices.spot_history(key).cloned(),
-        seen_on: (quote.seen_on != quote.effective_date).then_some(quote.seen_on),
-        source: quote.source.clone(),
-    });
-    wires.collect()
-}
-
-fn storage_prices(estate: &Estate) -> Vec<StoragePriceWire> {
-    let wires = estate.prices.iter_storage().map(|(region, resource, quote)| StoragePriceWire {
-        region: region.to_owned(),
-        resource,
-        currency: quote.unit_price.currency(),
-        unit_price: quote.unit_price.amount(),
-        origin: quote.origin,
-        effective_date: quote.effective_date,
-        source: quote.source.clone(),
-    });
-    wires.collect()
-}
-
 struct Metrics<'a>(&'a Estate, Option<Recorded<'a>>);
 
 impl Serialize for Metrics<'_> {
@@ -203,11 +136,159 @@ impl Serialize for Metrics<'_> {
     }
 }
 
+/// Takes series as they arrive and keeps them in a nameless file, which is gone with
+/// the process.
+#[derive(Debug)]
+pub struct Recorder {
+    lines: io::Result<GzEncoder<BufWriter<File>>>,
+    replaced: BTreeMap<ResourceId, Replaced>,
+}
+
+#[derive(Debug)]
+pub struct Recording {
+    file: File,
+    replaced: BTreeMap<ResourceId, Replaced>,
+}
+
+/// What of an instance does not count of the series that were kept for the time being.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Replaced {
+    /// Those that are read period by period.
+    Grid,
+    Everything,
+}
+
+/// What a line begins with: which series takes its place.
+const LASTS: char = '-';
+const LASTS_UNLESS_EVERYTHING: char = 'e';
+const LASTS_UNLESS_GRID: char = 'g';
+
+/// Why series could not be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write metrics to a temporary file in {}", crate::domain::shown(folder))]
+pub struct RecordingError {
+    folder: PathBuf,
+    pub source: io::Error,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        let file = tempfile::tempfile();
+        Self {
+            lines: file.map(|file| GzEncoder::new(BufWriter::new(file), Compression::fast())),
+            replaced: BTreeMap::new(),
+        }
+    }
+}
+
+impl Recorder {
+    /// Keeps a series. A failure is reported at the end.
+    pub fn add(&mut self, series: &Series) {
+        self.write(series, LASTS);
+    }
+
+    /// Keeps a series unless [`Recorder::replace`] says later that it does not count.
+    pub fn add_for_now(&mut self, series: &Series) {
+        let lasts =
+            if series.metric.is_on_grid() { LASTS_UNLESS_GRID } else { LASTS_UNLESS_EVERYTHING };
+        self.write(series, lasts);
+    }
+
+    /// What does not count of the series of an instance that were kept for now.
+    pub fn replace(&mut self, instance: &ResourceId, what: Replaced) {
+        self.replaced.insert(instance.clone(), what);
+    }
+
+    fn write(&mut self, series: &Series, lasts: char) {
+        if let Ok(lines) = &mut self.lines
+            && let Err(error) = write_line(lines, series, lasts)
+        {
+            self.lines = Err(error);
+        }
+    }
+
+    /// What was recorded.
+    ///
+    /// # Errors
+    /// When the file could not be made or written.
+    pub fn finish(self) -> Result<Recording, RecordingError> {
+        self.whole().map_err(|source| RecordingError { folder: tempfile::env::temp_dir(), source })
+    }
+
+    fn whole(self) -> io::Result<Recording> {
+        let file = self.lines?.finish()?.into_inner();
+        Ok(Recording {
+            file: file.map_err(io::IntoInnerError::into_error)?,
+            replaced: self.replaced,
+        })
+    }
+}
+
+/// Writes a line: whether it may be replaced, the instance as JSON, whether the series shows when
+/// that ran, and the rest of the series.
+fn write_line(out: &mut impl Write, series: &Series, lasts: char) -> io::Result<()> {
+    let json = serde_json::to_string(&series_wire(series))?;
+    let instance = serde_json::to_string(series.instance.as_str())?;
+    // The instance is the first key of a series.
+    let rest = json.strip_prefix(&format!("{{\"instance\":{instance},"));
+    let shows = u8::from(series.shows_running());
+    let rest = rest.unwrap_or_default();
+    writeln!(out, "{lasts}\t{instance}\t{shows}\t{rest}")
+}
+
+impl Recording {
+    /// Whether a series of an instance, by the id that it was recorded under, counts.
+    fn counts(&self, lasts: &str, instance: &ResourceId) -> bool {
+        match self.replaced.get(instance) {
+            None => true,
+            Some(Replaced::Grid) => !lasts.contains(LASTS_UNLESS_GRID),
+            Some(Replaced::Everything) => lasts.contains(LASTS),
+        }
+    }
+
+    /// What belongs to an estate, in order: the series of its instances, and of those
+    /// beside it when they ran. `name` tells under which id an instance is known in it.
+    ///
+    /// # Errors
+    /// When it cannot be read; so of each series.
+    fn series_of<'a>(
+        &'a self,
+        estate: &'a Estate,
+        name: &'a dyn Fn(ResourceId) -> ResourceId,
+    ) -> io::Result<impl Iterator<Item = io::Result<Box<RawValue>>> + 'a> {
+        let inside: BTreeSet<&ResourceId> =
+            estate.instances.iter().map(|instance| &instance.id).collect();
+        let beside: BTreeSet<&ResourceId> =
+            estate.out_of_scope.iter().map(|instance| &instance.id).collect();
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(BufReader::new(GzDecoder::new(BufReader::new(file))).lines().filter_map(move |line| {
+            let series = line.and_then(|line| {
+                let parts: Vec<&str> = line.splitn(4, '\t').collect();
+                let [lasts, instance, shows_running, rest] = parts[..] else { return Ok(None) };
+                let recorded = serde_json::from_str::<String>(instance)?;
+                let recorded = ResourceId::named(recorded);
+                if !self.counts(lasts, &recorded) {
+                    return Ok(None);
+                }
+                let id = name(recorded);
+                let belongs = inside.contains(&id) || beside.contains(&id) && shows_running == "1";
+                if !belongs {
+                    return Ok(None);
+                }
+                let instance = serde_json::to_string(id.as_str())?;
+                Ok(Some(RawValue::from_string(format!("{{\"instance\":{instance},{rest}"))?))
+            });
+            series.transpose()
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{DeviceUse, Node};
-    use crate::sources::files::estate::fields::Of;
+    use crate::sources::files::estate::entries::{ClaimWire, Of};
     use serde_json::{Value, json};
 
     fn node() -> Value {

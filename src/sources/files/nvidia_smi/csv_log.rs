@@ -8,19 +8,6 @@ use super::time::{LogClock, LogTime, Repeats};
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, Sample};
 use jiff::SignedDuration;
 
-/// How a row finds its GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// By index, uuid, bus id or serial number.
-    Named {
-        /// From how long a pause on a row begins another sample; absent where rows
-        /// of one sample are as far apart as samples.
-        pause: Option<SignedDuration>,
-    },
-    /// By its place in its sample, of so many rows, which a pause may end.
-    Counted { rows: usize, pause: Option<SignedDuration> },
-}
-
 /// What the rows of a sample say of one GPU.
 #[derive(Clone)]
 struct Found {
@@ -51,7 +38,12 @@ struct CsvLog {
     rows: Rows,
     held: Option<Box<Row>>,
     roster: Roster,
-    order: Order,
+    /// Rows of a sample, where nothing but their place in it tells their GPU; absent where they
+    /// name it by index, uuid, bus id or serial number.
+    counted: Option<usize>,
+    /// From how long a pause on a row begins another sample; absent where rows of one sample are
+    /// as far apart as samples.
+    pause: Option<SignedDuration>,
     /// For each GPU, when in a sample its row usually comes.
     turns: Vec<usize>,
     /// The GPUs that the sample before told of.
@@ -105,15 +97,15 @@ pub(in crate::sources::files) fn open(
         });
     };
     let mut turns = Vec::new();
-    let (roster, order) = if named.len() > 0 {
+    let (roster, counted, pause) = if named.len() > 0 {
         let came = named.clone();
         named.sort();
         turns = named.places_in(&came);
         let pause = survey.pause_after(named.len());
-        (named, Order::Named { pause })
+        (named, None, pause)
     } else {
         let (rows, pause) = survey.rows_per_sample();
-        (unnamed(&input, &layout, rows)?, Order::Counted { rows, pause })
+        (unnamed(&input, &layout, rows)?, Some(rows), pause)
     };
     let hostname = hostname.filter(|_| !roster.has_several_hosts());
     let facts = facts(clock(options).at(first.time).1, hostname, driver_version, &roster);
@@ -128,7 +120,8 @@ pub(in crate::sources::files) fn open(
         options: options.clone(),
         rows: Rows::of(&input, &layout)?,
         roster,
-        order,
+        counted,
+        pause,
         turns,
         layout,
         input,
@@ -140,23 +133,22 @@ impl CsvLog {
     /// The GPU of a row; `None` when it can be of none.
     fn position(&self, row: &Row, pending: Option<&Pending>) -> Option<usize> {
         let next = pending.map_or(0, |pending| pending.last + 1);
-        match self.order {
-            Order::Counted { .. } => Some(next),
-            // A lost GPU may not even say which one it is.
-            Order::Named { .. } if !row.entry.gpu.has_key() => {
-                let next = next % self.roster.len();
-                self.turns.iter().position(|turn| *turn == next)
-            }
-            Order::Named { .. } => self.roster.position(&row.entry.gpu),
+        if self.counted.is_some() {
+            return Some(next);
         }
+        if row.entry.gpu.has_key() {
+            return self.roster.position(&row.entry.gpu);
+        }
+        // A lost GPU may not even say which one it is.
+        self.turns.iter().position(|turn| *turn == next % self.roster.len())
     }
 
     /// Whether another row of a sample is of the same time and GPU as this one.
     fn is_conflict(&self, pending: &Pending, row: &Row, position: usize) -> bool {
         let same = |time: Option<LogTime>| row.time.is_some() && time == row.time;
-        match self.order {
-            Order::Counted { rows, .. } => position >= rows && same(pending.last_time),
-            Order::Named { .. } => {
+        match self.counted {
+            Some(rows) => position >= rows && same(pending.last_time),
+            None => {
                 let last = pending.found[position].as_ref();
                 row.entry.gpu.has_key() && last.is_some_and(|found| same(found.time))
             }
@@ -173,18 +165,16 @@ impl CsvLog {
             clock.at(pending.last_time);
             SignedDuration::from_secs_f64(clock.at(row.time).0)
         };
-        match self.order {
-            Order::Named { .. } if pending.found[position].is_some() => true,
-            Order::Named { pause } if self.turn(position) > pending.last => {
+        match self.counted {
+            Some(rows) => position >= rows || self.pause.is_some_and(|pause| since_last() >= pause),
+            None if pending.found[position].is_some() => true,
+            None if self.turn(position) > pending.last => {
                 // A slow driver does not pause for this long.
-                pause.is_some_and(|pause| row.time.is_some() && since_last() >= pause * 12)
+                self.pause.is_some_and(|pause| row.time.is_some() && since_last() >= pause * 12)
             }
-            Order::Named { pause } => {
-                let least = pause.unwrap_or(SignedDuration::from_nanos(1));
+            None => {
+                let least = self.pause.unwrap_or(SignedDuration::from_nanos(1));
                 row.time.is_none() || since_last() >= least
-            }
-            Order::Counted { rows, pause } => {
-                position >= rows || pause.is_some_and(|pause| since_last() >= pause)
             }
         }
     }
@@ -215,14 +205,11 @@ impl CsvLog {
 
     fn is_left_out(&mut self, row: &Row) -> bool {
         let gpu = &row.entry.gpu;
-        let position = match self.order {
-            Order::Counted { .. } => Some(0),
-            Order::Named { .. } if self.roster.is_ambiguous(gpu) => {
-                self.rows.tally.ambiguous.add(row.line, 1);
-                return true;
-            }
-            Order::Named { .. } => self.roster.position(gpu),
-        };
+        if self.counted.is_none() && self.roster.is_ambiguous(gpu) {
+            self.rows.tally.ambiguous.add(row.line, 1);
+            return true;
+        }
+        let position = if self.counted.is_some() { Some(0) } else { self.roster.position(gpu) };
         if let (Some(position), Some(time)) = (position, row.time) {
             let at = self.row_clock.at(Some(time)).1;
             let is_local = matches!(time, LogTime::Local(_)) && self.options.zone.is_none();
@@ -355,9 +342,7 @@ impl Log for CsvLog {
                 self.rows.tally.conflicts.add(pending.line, rows);
                 continue;
             }
-            if let Order::Counted { rows, .. } = self.order
-                && pending.rows != rows
-            {
+            if self.counted.is_some_and(|rows| pending.rows != rows) {
                 self.clock.at(pending.time);
                 self.rows.tally.short_samples += 1;
                 continue;
@@ -402,7 +387,7 @@ impl Log for CsvLog {
     fn gaps(&self) -> Vec<Gap> {
         let place = place(self.input.path());
         let mut gaps = self.column_gaps(&place);
-        gaps.extend(clock_gaps(&self.clock, &self.options, &place));
+        gaps.extend(clock_gaps(&self.clock, &place));
         gaps.extend(self.rows.tally.gaps(&place));
         gaps
     }

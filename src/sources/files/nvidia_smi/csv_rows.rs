@@ -3,8 +3,7 @@
 use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, Told, cells, quoted};
 use super::columns::{Column, Field, guess_columns, has, header};
 use super::figure::{Cell, Figures, cell, is_enabled, serial, uuid, words};
-use super::samples::{Entry, Gpu};
-use super::tally::Tally;
+use super::samples::{Entry, Gpu, Tally};
 use super::time::{LogTime, unread_time};
 use crate::domain::GpuSample;
 

@@ -3,20 +3,56 @@
 
 use super::super::samples::Told;
 use crate::domain::{GpuIdentity, GpuReading, MIB, ThrottleReasons, pcie_bytes_per_second};
+use std::ops::RangeInclusive;
 
-/// A figure, what it measures and tells, its columns in a CSV, and its elements in a document, of
-/// which the first that has one counts: newer drivers renamed some. Those of power are below
-/// another element, and the rest below the GPU.
+/// What a figure measures.
+struct Dimension {
+    possible: RangeInclusive<f64>,
+    /// What one of each unit is in the unit that figures are kept in.
+    units: &'static [(&'static str, f64)],
+}
+
+const PERCENT: Dimension = Dimension { possible: 0.0..=100.0, units: &[("%", 1.0)] };
+/// No card has a tebibyte of memory or draws ten kilowatts.
+const MEMORY: Dimension = Dimension {
+    possible: 0.0..=1_048_576.0,
+    units: &[
+        ("MiB", 1.0),
+        ("B", 1.0 / MIB),
+        ("bytes", 1.0 / MIB),
+        ("KiB", 1.0 / 1_024.0),
+        ("GiB", 1_024.0),
+        ("MB", 1e6 / MIB),
+        ("GB", 1e9 / MIB),
+    ],
+};
+const POWER: Dimension = Dimension { possible: 0.0..=10_000.0, units: &[("W", 1.0), ("mW", 1e-3)] };
+const TEMPERATURE: Dimension = Dimension { possible: -100.0..=500.0, units: &[("C", 1.0)] };
+const CLOCK: Dimension =
+    Dimension { possible: 0.0..=f64::INFINITY, units: &[("MHz", 1.0), ("GHz", 1e3)] };
+const THROUGHPUT: Dimension = Dimension {
+    possible: 0.0..=f64::INFINITY,
+    units: &[("B/s", 1.0), ("KB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)],
+};
+const COUNT: Dimension = Dimension { possible: 0.0..=f64::INFINITY, units: &[("x", 1.0)] };
+
+/// The field of a reading.
+type Field = fn(&mut GpuReading) -> &mut Option<f64>;
+
+/// A figure, what it measures and tells, the field of a reading that it is, its columns in a CSV,
+/// and its elements in a document. The first of several that has one counts: newer drivers renamed
+/// some. Those of power are below another element, and the rest below the GPU.
 struct Row {
     figure: Figure,
     dimension: Dimension,
     told: Option<Told>,
+    field: Option<Field>,
     columns: &'static [&'static str],
     paths: &'static [&'static [&'static str]],
 }
 
 macro_rules! figures {
-    ($($figure:ident: $dimension:ident, $told:expr, [$($column:literal),*], [$($path:expr),*];)*) => {
+    ($($figure:ident: $dimension:ident, $told:expr, $field:expr, [$($column:literal),*], [$($path:expr),*];)*) => {
         /// A figure that is read.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Figure { $($figure,)* }
@@ -24,45 +60,34 @@ macro_rules! figures {
         /// In order of the figures.
         const FIGURES: &[Row] = &[$(Row {
             figure: Figure::$figure,
-            dimension: Dimension::$dimension,
+            dimension: $dimension,
             told: $told,
+            field: $field,
             columns: &[$($column),*],
             paths: &[$(&$path),*],
         },)*];
     };
 }
 figures! {
-    Utilization: Percent, Some(Told::Utilization), ["utilization.gpu"], [["utilization", "gpu_util"]];
-    MemoryUtilization: Percent, Some(Told::MemoryUtilization), ["utilization.memory"], [["utilization", "memory_util"]];
-    Encoder: Percent, Some(Told::Encoder), ["utilization.encoder"], [["utilization", "encoder_util"]];
-    Decoder: Percent, Some(Told::Decoder), ["utilization.decoder"], [["utilization", "decoder_util"]];
-    VramUsed: Mib, Some(Told::VramUsed), ["memory.used"], [["fb_memory_usage", "used"]];
-    VramTotal: Mib, Some(Told::VramTotal), ["memory.total"], [["fb_memory_usage", "total"]];
-    PowerDraw: Watts, Some(Told::Power), ["power.draw"], [["power_draw"]];
-    PowerDrawAverage: Watts, Some(Told::Power), ["power.draw.average", "gpu.power.draw.average"], [["average_power_draw"]];
-    PowerDrawInstant: Watts, Some(Told::Power), ["power.draw.instant", "gpu.power.draw.instant"], [["instant_power_draw"]];
-    EnforcedPowerLimit: Watts, Some(Told::PowerLimit), ["enforced.power.limit", "gpu.power.current_limit"], [["enforced_power_limit"], ["current_power_limit"]];
-    PowerLimit: Watts, Some(Told::PowerLimit), ["power.limit", "gpu.power.requested_limit"], [["power_limit"], ["requested_power_limit"]];
-    DefaultPowerLimit: Watts, Some(Told::PowerLimit), ["power.default_limit", "gpu.power.default_limit"], [["default_power_limit"]];
-    Temperature: Celsius, Some(Told::Temperature), ["temperature.gpu"], [["temperature", "gpu_temp"]];
-    SmClock: Megahertz, Some(Told::SmClock), ["clocks.current.sm", "clocks.sm"], [["clocks", "sm_clock"]];
-    MemoryClock: Megahertz, Some(Told::MemoryClock), ["clocks.current.memory", "clocks.mem"], [["clocks", "mem_clock"]];
-    PcieSent: BytesPerSecond, Some(Told::Pcie), [], [["pci", "tx_util"]];
-    PcieReceived: BytesPerSecond, Some(Told::Pcie), [], [["pci", "rx_util"]];
-    MaxLinkGeneration: Count, None, ["pcie.link.gen.max"], [["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"]];
-    MaxLinkWidth: Count, None, ["pcie.link.width.max"], [["pci", "pci_gpu_link_info", "link_widths", "max_link_width"]];
-}
-
-/// What a figure measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dimension {
-    Percent,
-    Mib,
-    Watts,
-    Celsius,
-    Megahertz,
-    BytesPerSecond,
-    Count,
+    Utilization: PERCENT, Some(Told::Utilization), Some(|gpu| &mut gpu.utilization_percent), ["utilization.gpu"], [["utilization", "gpu_util"]];
+    MemoryUtilization: PERCENT, Some(Told::MemoryUtilization), Some(|gpu| &mut gpu.memory_utilization_percent), ["utilization.memory"], [["utilization", "memory_util"]];
+    Encoder: PERCENT, Some(Told::Encoder), Some(|gpu| &mut gpu.encoder_percent), ["utilization.encoder"], [["utilization", "encoder_util"]];
+    Decoder: PERCENT, Some(Told::Decoder), Some(|gpu| &mut gpu.decoder_percent), ["utilization.decoder"], [["utilization", "decoder_util"]];
+    VramUsed: MEMORY, Some(Told::VramUsed), Some(|gpu| &mut gpu.vram_used_mib), ["memory.used"], [["fb_memory_usage", "used"]];
+    VramTotal: MEMORY, Some(Told::VramTotal), Some(|gpu| &mut gpu.vram_total_mib), ["memory.total"], [["fb_memory_usage", "total"]];
+    PowerDraw: POWER, Some(Told::Power), Some(|gpu| &mut gpu.power_w), ["power.draw"], [["power_draw"]];
+    PowerDrawAverage: POWER, Some(Told::Power), Some(|gpu| &mut gpu.power_w), ["power.draw.average", "gpu.power.draw.average"], [["average_power_draw"]];
+    PowerDrawInstant: POWER, Some(Told::Power), Some(|gpu| &mut gpu.power_w), ["power.draw.instant", "gpu.power.draw.instant"], [["instant_power_draw"]];
+    EnforcedPowerLimit: POWER, Some(Told::PowerLimit), None, ["enforced.power.limit", "gpu.power.current_limit"], [["enforced_power_limit"], ["current_power_limit"]];
+    PowerLimit: POWER, Some(Told::PowerLimit), None, ["power.limit", "gpu.power.requested_limit"], [["power_limit"], ["requested_power_limit"]];
+    DefaultPowerLimit: POWER, Some(Told::PowerLimit), None, ["power.default_limit", "gpu.power.default_limit"], [["default_power_limit"]];
+    Temperature: TEMPERATURE, Some(Told::Temperature), Some(|gpu| &mut gpu.temperature_c), ["temperature.gpu"], [["temperature", "gpu_temp"]];
+    SmClock: CLOCK, Some(Told::SmClock), Some(|gpu| &mut gpu.sm_clock_mhz), ["clocks.current.sm", "clocks.sm"], [["clocks", "sm_clock"]];
+    MemoryClock: CLOCK, Some(Told::MemoryClock), Some(|gpu| &mut gpu.memory_clock_mhz), ["clocks.current.memory", "clocks.mem"], [["clocks", "mem_clock"]];
+    PcieSent: THROUGHPUT, Some(Told::Pcie), Some(|gpu| &mut gpu.pcie_sent_bytes_per_second), [], [["pci", "tx_util"]];
+    PcieReceived: THROUGHPUT, Some(Told::Pcie), Some(|gpu| &mut gpu.pcie_received_bytes_per_second), [], [["pci", "rx_util"]];
+    MaxLinkGeneration: COUNT, None, None, ["pcie.link.gen.max"], [["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"]];
+    MaxLinkWidth: COUNT, None, None, ["pcie.link.width.max"], [["pci", "pci_gpu_link_info", "link_widths", "max_link_width"]];
 }
 
 impl Figure {
@@ -75,13 +100,9 @@ impl Figure {
     pub(super) fn elements(
         is_power: bool,
     ) -> impl Iterator<Item = (&'static [&'static str], Self)> {
-        let rows =
-            FIGURES.iter().filter(move |row| (row.dimension == Dimension::Watts) == is_power);
+        let is_of_power = |row: &Row| matches!(row.told, Some(Told::Power | Told::PowerLimit));
+        let rows = FIGURES.iter().filter(move |row| is_of_power(row) == is_power);
         rows.flat_map(|row| row.paths.iter().map(|path| (*path, row.figure)))
-    }
-
-    fn dimension(self) -> Dimension {
-        FIGURES[self as usize].dimension
     }
 
     /// What it tells a summary by itself; `None` of what others are made from.
@@ -91,37 +112,11 @@ impl Figure {
 }
 
 impl Dimension {
-    fn is_possible(self, value: f64) -> bool {
-        match self {
-            Self::Percent => (0.0..=100.0).contains(&value),
-            Self::Celsius => (-100.0..=500.0).contains(&value),
-            // No card has a tebibyte of memory or draws ten kilowatts.
-            Self::Mib => (0.0..=1_048_576.0).contains(&value),
-            Self::Watts => (0.0..=10_000.0).contains(&value),
-            _ => value >= 0.0,
-        }
-    }
-
     /// What one of a unit is in the unit that figures are kept in; `None` for a
     /// unit of something else.
-    fn scale(self, unit: &str) -> Option<f64> {
-        let scale = match (self, unit) {
-            (_, "") | (Self::Percent, "%") | (Self::Count, "x") => 1.0,
-            (Self::Mib, "MiB") | (Self::Watts, "W") | (Self::Celsius, "C") => 1.0,
-            (Self::Megahertz, "MHz") | (Self::BytesPerSecond, "B/s") => 1.0,
-            (Self::Mib, "B" | "bytes") => 1.0 / MIB,
-            (Self::Mib, "KiB") => 1.0 / 1_024.0,
-            (Self::Mib, "GiB") => 1_024.0,
-            (Self::Mib, "MB") => 1e6 / MIB,
-            (Self::Mib, "GB") => 1e9 / MIB,
-            (Self::Watts, "mW") => 1e-3,
-            (Self::Megahertz, "GHz") => 1e3,
-            (Self::BytesPerSecond, "KB/s") => 1e3,
-            (Self::BytesPerSecond, "MB/s") => 1e6,
-            (Self::BytesPerSecond, "GB/s") => 1e9,
-            _ => return None,
-        };
-        Some(scale)
+    fn scale(&self, unit: &str) -> Option<f64> {
+        let known = self.units.iter().find(|(name, _)| *name == unit);
+        known.map(|(_, scale)| *scale).or(unit.is_empty().then_some(1.0))
     }
 }
 
@@ -222,11 +217,12 @@ impl Figures {
             Cell::Text(_) => return self.unreadable += 1,
         };
         let unit = if own.is_empty() { unit } else { own };
-        let Some(scale) = figure.dimension().scale(unit) else {
+        let dimension = &FIGURES[figure as usize].dimension;
+        let Some(scale) = dimension.scale(unit) else {
             return self.unreadable += 1;
         };
         let value = value * scale;
-        if figure.dimension().is_possible(value) {
+        if dimension.possible.contains(&value) {
             self.values[figure as usize].get_or_insert(value);
         } else {
             self.impossible += 1;
@@ -294,25 +290,15 @@ impl Figures {
 
     /// The reading, without processes.
     pub(super) fn reading(&self) -> GpuReading {
-        GpuReading {
-            utilization_percent: self.get(Figure::Utilization),
-            memory_utilization_percent: self.get(Figure::MemoryUtilization),
-            vram_used_mib: self.get(Figure::VramUsed),
-            vram_total_mib: self.get(Figure::VramTotal),
-            power_w: self
-                .get(Figure::PowerDraw)
-                .or(self.get(Figure::PowerDrawAverage))
-                .or(self.get(Figure::PowerDrawInstant)),
-            temperature_c: self.get(Figure::Temperature),
-            sm_clock_mhz: self.get(Figure::SmClock),
-            memory_clock_mhz: self.get(Figure::MemoryClock),
-            throttle: self.throttle.map(ThrottleReasons),
-            pcie_sent_bytes_per_second: self.get(Figure::PcieSent),
-            pcie_received_bytes_per_second: self.get(Figure::PcieReceived),
-            encoder_percent: self.get(Figure::Encoder),
-            decoder_percent: self.get(Figure::Decoder),
-            ..GpuReading::default()
+        let throttle = self.throttle.map(ThrottleReasons);
+        let mut reading = GpuReading { throttle, ..GpuReading::default() };
+        for (row, value) in FIGURES.iter().zip(self.values) {
+            if let Some(field) = row.field {
+                let field = field(&mut reading);
+                *field = field.or(value);
+            }
         }
+        reading
     }
 }
 

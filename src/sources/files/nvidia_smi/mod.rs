@@ -4,10 +4,8 @@
 mod columns;
 mod csv_log;
 mod csv_rows;
-mod device;
 mod figure;
 mod samples;
-mod tally;
 #[cfg(test)]
 mod tests;
 mod time;

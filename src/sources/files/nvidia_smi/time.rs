@@ -103,7 +103,8 @@ fn named_day(text: &str) -> Option<LogTime> {
 /// From the times of a log to seconds since its start.
 #[derive(Debug, Clone)]
 pub(super) struct LogClock {
-    zone: TimeZone,
+    /// That of times which name none; UTC unless it is given.
+    zone: Option<TimeZone>,
     interval: Option<SignedDuration>,
     last: Option<Timestamp>,
     last_step: SignedDuration,
@@ -111,22 +112,22 @@ pub(super) struct LogClock {
     is_started: bool,
     /// How often the clock went back.
     pub steps_back: u64,
-    /// Whether a time without zone was read.
-    pub has_local: bool,
+    /// Whether a time was read of which nothing names the zone.
+    pub lacks_zone: bool,
 }
 
 impl LogClock {
     /// A clock for times in a zone, or for samples that are so far apart.
     pub(super) fn new(zone: Option<&TimeZone>, interval: Option<SignedDuration>) -> Self {
         Self {
-            zone: zone.cloned().unwrap_or(TimeZone::UTC),
+            zone: zone.cloned(),
             interval,
             last: None,
             last_step: interval.unwrap_or(SignedDuration::ZERO),
             elapsed: SignedDuration::ZERO,
             is_started: false,
             steps_back: 0,
-            has_local: false,
+            lacks_zone: false,
         }
     }
 
@@ -170,8 +171,9 @@ impl LogClock {
             LogTime::Zoned(instant) => return Some(instant),
             LogTime::Local(local) => local,
         };
-        self.has_local = true;
-        let readings = self.zone.to_ambiguous_timestamp(local);
+        self.lacks_zone |= self.zone.is_none();
+        let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
+        let readings = zone.to_ambiguous_timestamp(local);
         let first = readings.compatible().ok()?;
         // In autumn an hour is shown twice: what would be a step back is its
         // second time.

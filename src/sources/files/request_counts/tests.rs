@@ -74,7 +74,7 @@ fn what_is_no_result_says_why() {
     let time = "expected a time such as 2026-11-01T00:00:00Z, or Unix seconds";
     let number = "expected a number of requests from 0 to 10^15";
     let place = format!(
-        "invalid request counts in FILE at `MetricDataResults[0].Timestamps[0]` / found the string \
+        "invalid request counts in FILE at `MetricDataResults[0].Timestamps[0]` / invalid value: string \
          \"soon\", {time}"
     );
     for (text, says) in [
@@ -96,12 +96,12 @@ fn what_is_no_result_says_why() {
         ),
         (metric("\"Timestamps\": [\"soon\"], \"Values\": [1]"), place.as_str()),
         (metric("\"Timestamps\": [1e12], \"Values\": [1]"), time),
-        (metric("\"Timestamps\": [null], \"Values\": [1]"), "found null"),
+        (metric("\"Timestamps\": [null], \"Values\": [1]"), "invalid type: null"),
         (metric("\"Timestamps\": [1], \"Values\": [-1]"), number),
         (metric("\"Timestamps\": [1], \"Values\": [1e16]"), number),
         (metric("\"Timestamps\": [1], \"Values\": [\"NaN\"]"), number),
         (metric("\"Timestamps\": [1], \"Values\": [1e999]"), "FILE is not complete JSON"),
-        (metric("\"Values\": [1]"), "the key `Timestamps` is missing"),
+        (metric("\"Values\": [1]"), "missing field `Timestamps`"),
         ("{\"MetricDataResults\": [".to_owned(), "FILE is not complete JSON"),
         (
             "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"parse\"}".to_owned(),

@@ -1,6 +1,5 @@
 //! Why a file of samples could not be read.
 
-use super::wire::SAMPLES_VERSION;
 use crate::domain::{safe, shown};
 use std::fmt::Display;
 use std::io;
@@ -61,12 +60,10 @@ impl SamplesError {
         Self::of(path, format_args!(":{line}: {message}"), hint)
     }
 
-    /// It has a version that is not read.
-    pub(super) fn newer(path: &Path, version: &str) -> Self {
-        let says = format!(
-            " has samples version {}; this program reads version {SAMPLES_VERSION}",
-            safe(version)
-        );
+    /// It has a version that is not the one that is read.
+    pub(super) fn newer(path: &Path, version: &str, read: &str) -> Self {
+        let says =
+            format!(" has samples version {}; this program reads version {read}", safe(version));
         Self::of(path, says, "read it with a gpucost that is as new as the one that wrote it")
     }
 

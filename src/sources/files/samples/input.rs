@@ -1,13 +1,17 @@
-//! Lines of a log, whatever wrote it: plain or gzip-compressed, in UTF-8 or in
+//! A log of samples, whoever wrote it, and its lines: plain or gzip-compressed, in UTF-8 or in
 //! the UTF-16 of a redirection in PowerShell, ended by LF or CR LF.
 
 use super::error::SamplesError;
-use crate::sources::files::shared::bounded::too_large;
-use crate::sources::files::shared::plain_text::unpacked;
+use super::unread::Told;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd, RunFacts, Sample};
+use crate::sources::files::shared::bounded::{too_large, unpacked};
+use jiff::tz::TimeZone;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes that one line may have.
 const MOST_LINE_BYTES: usize = 8 << 20;
@@ -78,13 +82,16 @@ pub(in crate::sources::files) struct Line {
 
 /// The lines of a log, one at a time.
 pub(in crate::sources::files) struct Lines {
-    path: PathBuf,
+    /// Where they are, for messages.
+    pub path: PathBuf,
     reader: Box<dyn BufRead>,
     /// Absent of UTF-8.
     wide: Option<Unit>,
     number: u64,
     /// Whether the compressed log ended before its end.
     pub is_cut: bool,
+    /// The last line, where the writer was killed while it wrote that.
+    pub torn_line: Option<u64>,
     is_done: bool,
 }
 
@@ -110,7 +117,7 @@ impl Lines {
         };
         reader.consume(mark);
         let path = path.to_owned();
-        Ok(Self { path, reader, wide, number: 0, is_cut, is_done: is_cut })
+        Ok(Self { path, reader, wide, number: 0, is_cut, torn_line: None, is_done: is_cut })
     }
 
     /// The next line; `None` after the last.
@@ -126,6 +133,25 @@ impl Lines {
                 line => return Ok(line),
             }
         }
+    }
+
+    /// A line is not as it must be: what was found, and what was expected.
+    pub(in crate::sources::files) fn invalid(
+        &self,
+        line: u64,
+        message: impl Display,
+    ) -> SamplesError {
+        SamplesError::line(&self.path, line, message)
+    }
+
+    /// The gap of a file that stops in the middle of a line.
+    pub(super) fn torn_gap(&self) -> Option<Gap> {
+        let cause = match self.torn_line {
+            Some(line) => Cause::of(CauseKind::LineTruncated, [&line.to_string()]),
+            None if self.is_cut => Cause::of(CauseKind::FileTruncated, []),
+            None => return None,
+        };
+        Some(Gap::of(GapSubject::LastSample, place(&self.path), cause))
     }
 
     fn read_line(&mut self) -> io::Result<Option<Line>> {
@@ -198,6 +224,43 @@ impl Lines {
             }
         }
     }
+}
+
+/// What a log of another program may leave unsaid. Our own files need nothing.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The zone of times that name none; without it they are read as UTC, and a
+    /// gap says so.
+    pub zone: Option<TimeZone>,
+    /// Names of the columns of a log, as given to `--query-gpu`. They outrank a
+    /// header in the log.
+    pub columns: Option<Vec<String>>,
+    /// How far the samples of a log without timestamps are apart.
+    pub interval: Option<Duration>,
+}
+
+/// A log that was opened, and what it says of its run.
+pub(in crate::sources::files) type OpenLog = (RunFacts, Box<dyn Log>);
+
+/// A log that is read one sample of a time, in constant memory.
+pub(in crate::sources::files) trait Log {
+    /// The next sample; after an error there is none.
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError>;
+    /// How the run ended, once the last sample was read, where the log says it.
+    fn end(&self) -> Option<&RunEnd> {
+        None
+    }
+    /// Whether a figure would be in it, if the driver had told.
+    fn may_tell(&self, _figure: Told) -> bool {
+        true
+    }
+    /// What it does not say or what could not be read, as far as it was read.
+    fn gaps(&self) -> Vec<Gap>;
+}
+
+/// A file as gaps name it.
+pub(in crate::sources::files) fn place(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The cells of one line of CSV, without the quotes around them.

@@ -1,13 +1,210 @@
-//! Samples as JSON lines: a header, one line a sample, the end.
+//! Samples as JSON lines: a header, one line a sample, the end. Its keys are the columns of the CSV
+//! as well.
 
-use super::wire::{EndWire, HeaderWire, SampleWire, VersionWire};
-use super::{Input, Line, Lines, Log, OpenLog, SAMPLES_VERSION, SamplesError};
+use super::SamplesError;
+use super::input::{Input, Line, Lines, Log, OpenLog};
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, RunEnd, RunFacts, Sample, counted, is_unsafe,
+    Activity, FineSample, Gap, GpuProcess, GpuReading, GpuSample, HostReading, Loss, RunEnd,
+    RunFacts, Sample, ThrottleReasons, Time, counted, is_unsafe,
 };
-use serde::Serialize;
+use jiff::Timestamp;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::{Path, PathBuf};
+
+/// A figure of a domain type: its name, how to get it, how to set it.
+pub(super) type FigureColumn<T> = (&'static str, fn(&T) -> Option<f64>, fn(&mut T, Option<f64>));
+
+/// The written form of a type of optional figures, its list of columns, and
+/// whatever else is written beside them.
+macro_rules! figures {
+    ($wire:ident of $domain:ident as $columns:ident { $($field:ident),* $(,)? }
+     $(and { $($extra:ident: $type:ty),* $(,)? })?) => {
+        #[derive(Debug, Default, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub(super) struct $wire {
+            $(#[serde(skip_serializing_if = "Option::is_none")] $field: Option<f64>,)*
+            $($(#[serde(skip_serializing_if = "Option::is_none")] $extra: Option<$type>,)*)?
+        }
+
+        impl $wire {
+            fn of_figures(from: &$domain) -> Self {
+                Self { $($field: from.$field,)* $($($extra: None,)*)? }
+            }
+
+            fn put_figures(&self, into: &mut $domain) {
+                $(into.$field = self.$field;)*
+            }
+
+            fn figures(&self) -> $domain {
+                let mut figures = $domain::default();
+                self.put_figures(&mut figures);
+                figures
+            }
+        }
+
+        pub(super) const $columns: &[FigureColumn<$domain>] = &[
+            $((stringify!($field), |from| from.$field, |into, value| into.$field = value),)*
+        ];
+    };
+}
+
+figures! {
+    ActivityWire of Activity as ACTIVITY_COLUMNS {
+        graphics_percent, sm_percent, occupancy_percent, tensor_percent, dram_percent,
+        pcie_sent_bytes_per_second, pcie_received_bytes_per_second,
+        nvlink_sent_bytes_per_second, nvlink_received_bytes_per_second,
+    }
+}
+
+figures! {
+    GpuWire of GpuReading as GPU_COLUMNS {
+        utilization_percent, memory_utilization_percent, vram_used_mib, vram_total_mib, power_w,
+        energy_j, temperature_c, sm_clock_mhz, memory_clock_mhz, pcie_sent_bytes_per_second,
+        pcie_received_bytes_per_second, encoder_percent, decoder_percent,
+    } and {
+        lost: String,
+        throttle: u64,
+        processes: Vec<GpuProcess>,
+        activity: ActivityWire,
+        fine: Vec<(u64, f64)>,
+        xids: Vec<u64>,
+    }
+}
+
+figures! {
+    HostWire of HostReading as HOST_COLUMNS {
+        cpu_percent, busiest_core_percent, io_wait_percent, cpu_pressure_percent,
+        io_pressure_percent, memory_pressure_percent, memory_used_mib, memory_total_mib,
+        network_received_bytes_per_second, network_sent_bytes_per_second,
+        disk_read_bytes_per_second, disk_written_bytes_per_second,
+    } and {
+        cores: u32,
+    }
+}
+
+pub(super) fn fine_wire(fine: &[FineSample]) -> Vec<(u64, f64)> {
+    let wire = |sample: &FineSample| (sample.at_microseconds, sample.utilization_percent);
+    fine.iter().map(wire).collect()
+}
+
+pub(super) fn fine(wire: Vec<(u64, f64)>) -> Vec<FineSample> {
+    let sample = |(at_microseconds, utilization_percent)| FineSample {
+        at_microseconds,
+        utilization_percent,
+    };
+    wire.into_iter().map(sample).collect()
+}
+
+fn unless_empty<T>(list: Vec<T>) -> Option<Vec<T>> {
+    (!list.is_empty()).then_some(list)
+}
+
+impl GpuWire {
+    fn of(sample: &GpuSample) -> Self {
+        let reading = match sample {
+            GpuSample::Read(reading) => reading,
+            GpuSample::Lost(loss) => {
+                return Self {
+                    lost: Some(loss.reason.clone()),
+                    xids: unless_empty(loss.xids.clone()),
+                    ..Self::default()
+                };
+            }
+        };
+        Self {
+            throttle: reading.throttle.map(|reasons| reasons.0),
+            processes: reading.processes.clone(),
+            activity: reading.activity.as_ref().map(ActivityWire::of_figures),
+            fine: unless_empty(fine_wire(&reading.fine)),
+            xids: unless_empty(reading.xids.clone()),
+            ..Self::of_figures(reading)
+        }
+    }
+
+    fn into_sample(self) -> GpuSample {
+        if let Some(reason) = self.lost {
+            let xids = self.xids.unwrap_or_default();
+            return GpuSample::Lost(Loss { reason, xids });
+        }
+        let figures = self.figures();
+        GpuSample::Read(Box::new(GpuReading {
+            throttle: self.throttle.map(ThrottleReasons),
+            processes: self.processes,
+            activity: self.activity.map(|wire| wire.figures()),
+            fine: fine(self.fine.unwrap_or_default()),
+            xids: self.xids.unwrap_or_default(),
+            ..figures
+        }))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SampleWire {
+    at_seconds: f64,
+    #[serde(with = "Time")]
+    time: Timestamp,
+    gpus: Vec<GpuWire>,
+    #[serde(default)]
+    host: HostWire,
+}
+
+impl SampleWire {
+    pub(super) fn of(sample: &Sample) -> Self {
+        Self {
+            at_seconds: sample.at_seconds,
+            time: sample.time,
+            gpus: sample.gpus.iter().map(GpuWire::of).collect(),
+            host: HostWire { cores: sample.host.cores, ..HostWire::of_figures(&sample.host) },
+        }
+    }
+
+    fn into_sample(self) -> Sample {
+        Sample {
+            at_seconds: self.at_seconds,
+            time: self.time,
+            gpus: self.gpus.into_iter().map(GpuWire::into_sample).collect(),
+            host: HostReading { cores: self.host.cores, ..self.host.figures() },
+        }
+    }
+}
+
+/// The version of the sample files that this program reads and writes.
+pub const SAMPLES_VERSION: &str = "1";
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HeaderWire<T> {
+    samples_version: String,
+    gpucost_version: String,
+    #[serde(flatten)]
+    facts: T,
+}
+
+impl<T> HeaderWire<T> {
+    pub(super) fn of(facts: T) -> Self {
+        Self {
+            samples_version: SAMPLES_VERSION.to_owned(),
+            gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
+            facts,
+        }
+    }
+}
+
+/// What tells the first line of a newer file from an error.
+#[derive(Debug, Deserialize)]
+struct VersionWire {
+    samples_version: String,
+}
+
+/// The last line, or what has its form.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndWire<T> {
+    pub end: T,
+}
 
 /// One value as one line, with whatever could hurt a terminal escaped.
 pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
@@ -29,33 +226,29 @@ pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
 
 /// A file of JSON lines that is read.
 struct JsonLog {
-    path: PathBuf,
     lines: Lines,
     /// GPUs that every sample has.
     gpus: usize,
     end: Option<RunEnd>,
     last_at_seconds: f64,
-    torn_line: Option<u64>,
 }
 
 pub(super) fn open(input: &Input) -> Result<OpenLog, SamplesError> {
-    let path = input.path().to_owned();
     let mut lines = input.lines()?;
     let Some(line) = lines.next_text_line()? else {
-        return Err(SamplesError::unknown(&path, None));
+        return Err(SamplesError::unknown(&lines.path, None));
     };
-    let facts = header(&path, &line)?;
+    let facts = header(&lines, &line)?;
     let gpus = facts.gpus.len();
     if gpus == 0 {
-        return Err(SamplesError::line(&path, line.number, "the header lists no GPUs"));
+        return Err(lines.invalid(line.number, "the header lists no GPUs"));
     }
-    let log = JsonLog { path, lines, gpus, end: None, last_at_seconds: 0.0, torn_line: None };
-    Ok((facts, Box::new(log)))
+    Ok((facts, Box::new(JsonLog { lines, gpus, end: None, last_at_seconds: 0.0 })))
 }
 
 impl JsonLog {
     fn invalid(&self, line: &Line, message: impl std::fmt::Display) -> SamplesError {
-        SamplesError::line(&self.path, line.number, message)
+        self.lines.invalid(line.number, message)
     }
 
     /// The sample on a line; `None` of the line with the end.
@@ -63,11 +256,10 @@ impl JsonLog {
         if self.end.is_some() {
             return Err(self.invalid(line, "unexpected line after the end of the run"));
         }
-        let wire: SampleWire = match serde_json::from_str(&line.text) {
-            Ok(wire) => wire,
+        let sample = match serde_json::from_str::<SampleWire>(&line.text) {
+            Ok(wire) => wire.into_sample(),
             Err(error) => return self.read_end(line, &error),
         };
-        let sample = wire.into_sample().map_err(|message| self.invalid(line, message))?;
         if sample.gpus.len() != self.gpus {
             let gpus = counted(sample.gpus.len(), "GPU", "GPUs");
             let message = format!("{gpus} instead of {}", self.gpus);
@@ -89,8 +281,8 @@ impl JsonLog {
         line: &Line,
         error: &serde_json::Error,
     ) -> Result<Option<Sample>, SamplesError> {
-        if let Ok(wire) = serde_json::from_str::<EndWire>(&line.text) {
-            let end = wire.into_end().map_err(|message| self.invalid(line, message))?;
+        if serde_json::from_str::<EndWire<IgnoredAny>>(&line.text).is_ok() {
+            let end = end(&line.text).map_err(|message| self.invalid(line, message))?;
             if end.elapsed_seconds < self.last_at_seconds {
                 return Err(self.invalid(line, "the run ends before its last sample"));
             }
@@ -104,16 +296,31 @@ impl JsonLog {
     }
 }
 
-fn header(path: &Path, line: &Line) -> Result<RunFacts, SamplesError> {
+fn header(lines: &Lines, line: &Line) -> Result<RunFacts, SamplesError> {
     if let Ok(version) = serde_json::from_str::<VersionWire>(&line.text)
         && version.samples_version != SAMPLES_VERSION
     {
-        return Err(SamplesError::newer(path, &version.samples_version));
+        return Err(SamplesError::newer(&lines.path, &version.samples_version, SAMPLES_VERSION));
     }
-    serde_json::from_str::<HeaderWire>(&line.text)
-        .map_err(|error| format!("invalid header: {error}"))
-        .and_then(HeaderWire::into_facts)
-        .map_err(|message| SamplesError::line(path, line.number, message))
+    let header = serde_json::from_str::<HeaderWire<RunFacts>>(&line.text);
+    header
+        .map(|header| header.facts)
+        .map_err(|error| lines.invalid(line.number, format_args!("invalid header: {error}")))
+}
+
+/// More than any run does.
+const MOST_COUNTED: u64 = 1_000_000_000_000_000_000;
+
+fn end(line: &str) -> Result<RunEnd, String> {
+    let EndWire { end } =
+        serde_json::from_str::<EndWire<RunEnd>>(line).map_err(|error| error.to_string())?;
+    if end.units.iter().any(|done| done.unit.trim().is_empty()) {
+        return Err("a unit has an empty name".to_owned());
+    }
+    if end.units.iter().any(|done| done.count > MOST_COUNTED) {
+        return Err(format!("`count` is above {MOST_COUNTED}"));
+    }
+    Ok(end)
 }
 
 impl Log for JsonLog {
@@ -123,7 +330,7 @@ impl Log for JsonLog {
                 Ok(None) => {}
                 // The sampler was killed while it wrote this line.
                 Err(_) if !line.is_whole => {
-                    self.torn_line = Some(line.number);
+                    self.lines.torn_line = Some(line.number);
                     break;
                 }
                 read => return read,
@@ -137,21 +344,6 @@ impl Log for JsonLog {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        torn_gap(&self.path, self.torn_line, self.lines.is_cut).into_iter().collect()
+        self.lines.torn_gap().into_iter().collect()
     }
-}
-
-/// The gap of a file that stops in the middle of a line.
-pub(super) fn torn_gap(path: &Path, line: Option<u64>, is_cut: bool) -> Option<Gap> {
-    let cause = match line {
-        Some(line) => Cause::of(CauseKind::LineTruncated, [&line.to_string()]),
-        None if is_cut => Cause::of(CauseKind::FileTruncated, []),
-        None => return None,
-    };
-    Some(Gap::of(GapSubject::LastSample, place(path), cause))
-}
-
-/// A file as gaps name it.
-pub(in crate::sources::files) fn place(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

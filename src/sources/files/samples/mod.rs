@@ -1,34 +1,28 @@
 //! Samples of GPU hosts in files: our own as JSON lines or CSV, and logs of
 //! `nvidia-smi` that people already have.
 
-#[cfg(test)]
-mod arbitrary;
 mod csv_form;
 mod error;
 mod input;
 mod json_form;
-mod log;
 #[cfg(test)]
 mod properties;
 mod unread;
-mod wire;
-mod writer;
 
 pub use error::SamplesError;
-pub use log::ReadOptions;
-pub use wire::SAMPLES_VERSION;
-pub use writer::SampleWriter;
+pub use input::ReadOptions;
+pub use json_form::SAMPLES_VERSION;
 
 #[cfg(test)]
 pub(super) use error::LOG_COLUMNS;
 pub(super) use error::quoted;
-pub(super) use input::{Input, Line, Lines, cells};
-pub(super) use json_form::place;
-pub(super) use log::{Log, OpenLog};
+pub(super) use input::{Input, Line, Lines, Log, OpenLog, cells, place};
 pub(super) use unread::Told;
 
-use super::nvidia_smi;
+use super::{OwnFile, nvidia_smi};
 use crate::domain::{Gap, RunEnd, RunFacts, Sample};
+use json_form::{EndWire, HeaderWire, SampleWire, json_line};
+use std::io::{self, Write};
 use std::path::Path;
 use unread::Unread;
 
@@ -55,6 +49,67 @@ impl SampleFormat {
             "jsonl" | "ndjson" => Some(Self::JsonLines),
             _ => None,
         }
+    }
+}
+
+/// A file of samples that grows by one sample of a time, each handed to the
+/// system at once, so that a kill loses at most the one being written.
+#[derive(Debug)]
+pub struct SampleWriter {
+    file: OwnFile,
+    /// What is in every row of a CSV; absent for JSON lines.
+    rows: Option<csv_form::Rows>,
+    /// What the file begins with, until it is written.
+    start: String,
+}
+
+impl SampleWriter {
+    /// Opens the file. It stays empty until the first sample is written,
+    /// together with what the samples are taken on.
+    ///
+    /// # Errors
+    /// When its name ends in none of the extensions of [`SampleFormat::of`],
+    /// another process writes to it ([`io::ErrorKind::ResourceBusy`]), it holds
+    /// something ([`io::ErrorKind::AlreadyExists`]), or it cannot be opened.
+    pub fn create(path: &Path, facts: &RunFacts) -> io::Result<Self> {
+        let (rows, start) = match SampleFormat::of(path) {
+            Some(SampleFormat::JsonLines) => (None, json_line(&HeaderWire::of(facts))?),
+            Some(SampleFormat::Csv) => (Some(csv_form::Rows::of(facts)), csv_form::header_line()),
+            None => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "the sample file name must end in .jsonl or .csv",
+                ));
+            }
+        };
+        Ok(Self { file: OwnFile::open(path)?, rows, start })
+    }
+
+    /// Writes one sample.
+    ///
+    /// # Errors
+    /// When it cannot be written, as on a full disk. Part of it may then be in
+    /// the file, so the writer is of no more use; reading tolerates that end.
+    pub fn write(&mut self, sample: &Sample) -> io::Result<()> {
+        let text = match &self.rows {
+            None => json_line(&SampleWire::of(sample))?,
+            Some(rows) => rows.of_sample(sample)?,
+        };
+        self.put(&text)
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        let whole = std::mem::take(&mut self.start) + text;
+        self.file.write_all(whole.as_bytes())
+    }
+
+    /// Writes how the run ended, where the format has a place for it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self, end: &RunEnd) -> io::Result<()> {
+        let line = if self.rows.is_none() { json_line(&EndWire { end })? } else { String::new() };
+        self.put(&line)
     }
 }
 

@@ -1,19 +1,17 @@
-//! Reading with an end: how much a document may hold before it is refused, so that
-//! no file, however it was made, fills the memory.
+//! Reading with an end, however a text is packed: how much a document may hold before it is
+//! refused, so that no file, however it was made, fills the memory.
 
-use super::invalid_json::InvalidJson;
-use super::typed_json::{Lost, Typed};
 pub(in crate::sources) use crate::domain::AtMost;
-pub(in crate::sources::files) use crate::domain::at_most;
-use serde::de::DeserializeSeed;
+use crate::domain::{BegunWork, WORK, WorkUnit};
+use flate2::read::MultiGzDecoder;
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
 /// Bytes of text in any document, unpacked: an estate of 10,000 instances has half.
-pub(super) const MOST_BYTES: u64 = 4 << 30;
+const MOST_BYTES: u64 = 4 << 30;
 /// Bytes of a report that is read as a whole.
 pub(in crate::sources::files) const MOST_REPORT_BYTES: u64 = 256 << 20;
 /// Bytes of a file that somebody writes by hand.
@@ -40,7 +38,7 @@ impl<R: Read, F: FnMut(&[u8]) -> io::Result<()>> Read for Checked<R, F> {
     }
 }
 
-fn checked<R: Read>(inner: R, check: impl FnMut(&[u8]) -> io::Result<()>) -> impl Read {
+pub(super) fn checked<R: Read>(inner: R, check: impl FnMut(&[u8]) -> io::Result<()>) -> impl Read {
     Checked { inner, check }
 }
 
@@ -80,103 +78,69 @@ pub(crate) fn read_written_text(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// Bytes of a list without objects: a million values of a series in full precision.
-const LONGEST_LIST: usize = 32 << 20;
+/// What is read at once; documents are read as streams.
+pub(super) const BUFFER_BYTES: usize = 1 << 16;
+/// What Windows puts before a text in UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// JSON on its way to the parser, without numbers, texts and plain lists of any
-/// length: a parser holds one of them whole. Checked a buffer at a time.
-#[derive(Default)]
-struct JsonText {
-    most: usize,
-    /// Bytes of the number or text that is being read.
-    length: usize,
-    /// Bytes since an object began or ended.
-    since_object: usize,
-    in_text: bool,
-    is_escaped: bool,
+/// The text of a file, as [`plain_text`] gives it.
+pub(in crate::sources::files) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let file = File::open(path)?;
+    let bytes = file.metadata().ok().map(|about| about.len());
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let what = format!("reading {}", name.to_string_lossy());
+    plain_text(Counted { file, _begun: WORK.begin(what, bytes, WorkUnit::Bytes) })
 }
 
-const BUFFER_BYTES: usize = 1 << 16;
-
-/// JSON for a parser, with numbers and texts of at most so many bytes.
-pub(in crate::sources::files) fn json_text<R: Read>(inner: R, most: usize) -> impl Read {
-    let mut text = JsonText { most, ..JsonText::default() };
-    BufReader::with_capacity(BUFFER_BYTES, checked(inner, move |bytes| text.follow(bytes)))
+/// A file of which is counted what is read.
+struct Counted {
+    file: File,
+    /// Lasts as long as the file is read.
+    _begun: BegunWork<'static>,
 }
 
-impl JsonText {
-    /// Follows some bytes.
-    ///
-    /// # Errors
-    /// When a number, text or list in them is too long.
-    fn follow(&mut self, bytes: &[u8]) -> io::Result<()> {
-        for byte in bytes {
-            self.since_object += 1;
-            if self.in_text {
-                self.length += 1;
-                if self.is_escaped {
-                    self.is_escaped = false;
-                } else if *byte == b'\\' {
-                    self.is_escaped = true;
-                } else if *byte == b'"' {
-                    self.in_text = false;
-                    self.length = 0;
-                }
-            } else {
-                match byte {
-                    b',' | b':' | b'[' | b']' | b' ' | b'\t' | b'\n' | b'\r' => self.length = 0,
-                    b'{' | b'}' => (self.length, self.since_object) = (0, 0),
-                    b'"' => (self.length, self.in_text) = (0, true),
-                    _ => self.length += 1,
-                }
-            }
-            if self.length > self.most {
-                return Err(too_large(format!(
-                    "a string or number in it is longer than {} bytes",
-                    self.most
-                )));
-            }
-            if self.since_object > LONGEST_LIST {
-                return Err(too_large(format!(
-                    "a list in it is longer than {}",
-                    size(LONGEST_LIST as u64)
-                )));
-            }
-        }
-        Ok(())
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        WORK.advance(read as u64);
+        Ok(read)
     }
 }
 
-/// What a JSON document is wrong about, and where.
-#[derive(Debug)]
-pub(in crate::sources) struct JsonError {
-    /// The keys that lead there, such as `instances[3].id`; empty at the top.
-    pub place: String,
-    pub source: InvalidJson,
+/// A text as it is or, when it is gzip-compressed, as it was; without a byte order
+/// mark. What is wrong with a compressed text is reported to whoever reads it.
+pub(in crate::sources::files) fn plain_text<'a>(
+    input: impl Read + 'a,
+) -> io::Result<Box<dyn BufRead + 'a>> {
+    let mut text = unpacked(input)?;
+    let is_marked = match text.fill_buf() {
+        Ok(start) => start.starts_with(MARK),
+        Err(error) => return Ok(Box::new(BufReader::new(Broken(Some(error))))),
+    };
+    text.consume(if is_marked { MARK.len() } else { 0 });
+    Ok(text)
 }
 
-/// Reads a JSON document of which one text or number has at most so many bytes.
-///
-/// # Errors
-/// With the place, where it is not JSON or not what the seed reads.
-pub(in crate::sources) fn read_json<'de, S: DeserializeSeed<'de>>(
-    input: impl Read,
-    longest: usize,
-    seed: S,
-) -> Result<S::Value, JsonError> {
-    let mut document = serde_json::Deserializer::from_reader(json_text(input, longest));
-    let mut track = serde_path_to_error::Track::new();
-    let lost = Lost::default();
-    let typed = Typed::new(&mut document, &lost);
-    let read = seed.deserialize(serde_path_to_error::Deserializer::new(typed, &mut track));
-    let read = match read {
-        Ok(value) => document.end().map(|()| value).map_err(InvalidJson::Text),
-        Err(fault) => Err(fault.into()),
+/// Bytes as they are or, when they are gzip-compressed, as they were.
+pub(in crate::sources::files) fn unpacked<'a>(
+    input: impl Read + 'a,
+) -> io::Result<Box<dyn BufRead + 'a>> {
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, input);
+    let text: Box<dyn Read + 'a> = if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        Box::new(MultiGzDecoder::new(reader))
+    } else {
+        Box::new(reader)
     };
-    read.map_err(|source| {
-        let place = track.path().to_string();
-        JsonError { place: if place == "." { String::new() } else { place }, source }
-    })
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, bounded(text, MOST_BYTES))))
+}
+
+/// A text of which nothing can be read, and why.
+struct Broken(Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 /// Bytes of a row. Those of real files have a few thousand.
@@ -211,27 +175,29 @@ pub(in crate::sources) fn short_rows<R: Read>(inner: R) -> (impl Read, RowEnd) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-    use std::marker::PhantomData;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
 
-    fn read(text: &str, longest: usize) -> Result<Value, JsonError> {
-        read_json(text.as_bytes(), longest, PhantomData::<Value>)
+    fn packed(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).expect("room");
+        encoder.finish().expect("room")
+    }
+
+    fn read(input: &[u8]) -> io::Result<String> {
+        let mut text = String::new();
+        plain_text(input)?.read_to_string(&mut text)?;
+        Ok(text)
     }
 
     #[test]
-    fn a_text_that_is_too_long_is_refused_and_others_are_not() {
-        let longest = "x".repeat(20);
-        let of = |text: &str| read(&format!("{{\"a\": [\"{text}\", 1]}}"), 21);
-        assert!(of(&longest).is_ok());
-        assert!(of(&"\\\"".repeat(10)).is_ok());
-        for text in [format!("{longest}xx"), "\\\"".repeat(11)] {
-            let InvalidJson::Text(error) = of(&text).expect_err("too long").source else {
-                panic!("it is not read to its end");
-            };
-            assert!(error.is_io(), "{error}");
-            assert!(error.to_string().contains("longer than 21 bytes"));
+    fn a_text_is_read_however_it_is_packed() {
+        let parts = [packed("\u{feff}a"), packed("b")].concat();
+        for input in ["ab".as_bytes(), "\u{feff}ab".as_bytes(), &parts] {
+            assert_eq!(read(input).expect("a text"), "ab");
         }
-        assert!(read(&"7".repeat(22), 21).is_err());
+        let half = &packed("ab")[..12];
+        assert!(plain_text(half).is_ok() && read(half).is_err());
     }
 
     #[test]
@@ -243,90 +209,5 @@ mod tests {
         let mut whole = Vec::new();
         let exact: &[u8] = &[b'x'; 8];
         assert_eq!(bounded(exact, 8).read_to_end(&mut whole).ok(), Some(8));
-    }
-
-    #[test]
-    fn a_list_has_its_length() {
-        let list = |text: &str| {
-            read_json(text.as_bytes(), 9, PhantomData::<AtMost<u8, 2>>).map(|list| list.0)
-        };
-        assert_eq!(list("[1, 2]").ok(), Some(vec![1, 2]));
-        let error = list("[1, 2, 3]").expect_err("one too many");
-        assert!(error.source.to_string().starts_with("a list here has at most 2"));
-    }
-
-    #[test]
-    fn a_wrong_value_is_named_in_words_of_json() {
-        #[derive(Debug, serde::Deserialize)]
-        #[serde(tag = "kind", deny_unknown_fields, expecting = "an object with `kind`")]
-        #[allow(dead_code)]
-        enum Tagged {
-            One {
-                id: String,
-                count: Option<u16>,
-                tags: Option<std::collections::BTreeMap<String, String>>,
-            },
-        }
-        #[derive(Debug, serde::Deserialize)]
-        #[serde(deny_unknown_fields, expecting = "an object with `id`")]
-        #[allow(dead_code)]
-        struct Outer {
-            id: String,
-            count: Option<u16>,
-            tags: Option<std::collections::BTreeMap<String, String>>,
-            one: Option<Tagged>,
-        }
-        for (text, words) in [
-            ("7", "found the number `7`, expected an object with `id`"),
-            ("{}", "the key `id` is missing"),
-            ("{\"id\": 7}", "found the number `7`, expected a quoted string"),
-            ("{\"id\": -1.5}", "found the number `-1.5`, expected a quoted string"),
-            ("{\"id\": {}}", "found an object, expected a quoted string"),
-            ("{\"id\": null}", "found null, expected a quoted string"),
-            ("{\"count\": 70000}", "found the number `70000`, expected an integer from 0 to 65535"),
-            (
-                "{\"count\": \"a map, expected u64 at line 1\"}",
-                "found the string \"a map, expected u64 at line 1\", expected an integer from 0 \
-                 to 65535",
-            ),
-            ("{\"tags\": [1]}", "found a list, expected an object"),
-            ("{\"tags\": {\"a\": true}}", "found `true`, expected a quoted string"),
-            ("{\"a\": 1}", "unknown key `a`; expected `id`, `count`, `tags`, `one`"),
-            ("{\"id\": \"a\", \"id\": \"b\"}", "duplicate key `id`"),
-            ("{\"one\": 7}", "found the number `7`, expected an object with `kind`"),
-            ("{\"one\": {}}", "the key `kind` is missing"),
-            ("{\"one\": {\"kind\": 0}}", "found the number `0`, expected a quoted string"),
-            ("{\"one\": {\"kind\": \"a\"}}", "unknown kind `a`; expected `One`"),
-        ] {
-            let error = read_json(text.as_bytes(), 100, PhantomData::<Outer>).expect_err("wrong");
-            let InvalidJson::Value(error) = error.source else {
-                panic!("{text} is JSON");
-            };
-            assert_eq!(error.words(), words, "{text}");
-            let whole = error.to_string();
-            assert!(whole.starts_with(&format!("{words} at line 1 column ")), "{whole}");
-        }
-    }
-
-    #[test]
-    fn the_place_is_told_by_keys_and_indexes() {
-        #[derive(Debug, serde::Deserialize)]
-        struct Outer {
-            #[allow(dead_code)]
-            a: Vec<Inner>,
-        }
-        #[derive(Debug, serde::Deserialize)]
-        struct Inner {
-            #[allow(dead_code)]
-            b: u8,
-        }
-        for (text, place) in [
-            ("{\"a\": [{\"b\": 1}, {\"b\": \"x\"}]}", "a[1].b"),
-            ("{\"a\": [{\"b\": 1}, {}]}", "a[1]"),
-            ("{}", ""),
-        ] {
-            let error = read_json(text.as_bytes(), 9, PhantomData::<Outer>).expect_err("wrong");
-            assert_eq!(error.place, place, "{text}");
-        }
     }
 }

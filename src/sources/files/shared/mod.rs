@@ -3,10 +3,8 @@
 
 pub(super) mod bounded;
 pub(super) mod csv_lines;
-pub(super) mod invalid_json;
+pub(super) mod json;
 pub(super) mod parquet_pages;
-pub(super) mod plain_text;
-pub(super) mod typed_json;
 pub(super) mod write;
 
 /// A struct whose fields before the semicolon are those of another value, by the same names.

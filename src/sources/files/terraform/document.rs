@@ -85,11 +85,28 @@ impl<'de> Visitor<'de> for TopLevel {
         let (mut lists_changes, mut lists_values) = (false, false);
         let mut planned = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
+            let sieve = Sieve::of(&key, &room);
             match key.as_str() {
-                key if KEYS.contains(&key) => {
-                    let node = map.next_value_seed(Sieve::of(key, &room))?;
-                    document.set(key, node)?;
+                "format_version" => {
+                    document.format_version = text(map.next_value_seed(sieve)?);
+                    refuse_newer(document.format_version.as_deref())?;
                 }
+                "terraform_version" => {
+                    document.terraform_version = text(map.next_value_seed(sieve)?);
+                }
+                "errored" => {
+                    let said = map.next_value_seed(sieve)?;
+                    document.errored = ![Node::Null, Node::Bool(false)].contains(&said);
+                }
+                "complete" => {
+                    let said = map.next_value_seed(sieve)?;
+                    document.deferred |= ![Node::Null, Node::Bool(true)].contains(&said);
+                }
+                "deferred_changes" | "deferred_actions" | "deferred_action_invocations" => {
+                    document.deferred |= !map.next_value_seed(sieve)?.is_empty();
+                }
+                "variables" => document.variables = map.next_value_seed(sieve)?,
+                "configuration" => document.configuration = map.next_value_seed(sieve)?,
                 "resource_changes" => {
                     document.is_plan = true;
                     lists_changes = map.next_value_seed(Changes(&mut document, &room))?;
@@ -249,30 +266,7 @@ fn is_change(element: &Node) -> bool {
         && (is_shown || !creates)
 }
 
-/// Keys of a plan that are kept by name.
-const KEYS: [&str; 9] = [
-    "format_version", "terraform_version", "errored", "complete", "deferred_changes",
-    "deferred_actions", "deferred_action_invocations", "variables", "configuration",
-];
-
 impl Document {
-    /// Sets one of the [`KEYS`].
-    fn set<E: Error>(&mut self, key: &str, node: Node) -> Result<(), E> {
-        match key {
-            "format_version" => {
-                self.format_version = text(node);
-                refuse_newer(self.format_version.as_deref())?;
-            }
-            "terraform_version" => self.terraform_version = text(node),
-            "errored" => self.errored = ![Node::Null, Node::Bool(false)].contains(&node),
-            "complete" => self.deferred |= ![Node::Null, Node::Bool(true)].contains(&node),
-            "variables" => self.variables = node,
-            "configuration" => self.configuration = node,
-            _ => self.deferred |= !node.is_empty(),
-        }
-        Ok(())
-    }
-
     fn add(&mut self, element: Node, notes: Notes) {
         if element.get("mode").text() == Some("data") {
             return;

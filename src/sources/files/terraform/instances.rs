@@ -4,8 +4,10 @@
 use super::document::Change;
 use super::parts::{Part, endpoint, machines, unsupported};
 use super::sieve::Node;
-use super::templates::{Found, Override, Types, bought, instances_for, overrides, types_of};
-use super::templates::{Launched, Templates, launched, or, propagated_tags};
+use super::templates::{
+    Found, Launched, Override, Templates, Types, bought, instances_for, launched, or, overrides,
+    propagated_tags, types_of,
+};
 use super::view::View;
 use crate::domain::{Missing, OperatingSystem, Planned, PlannedCount, PlannedInstances, Tenancy};
 
@@ -154,10 +156,7 @@ fn mixed_group(
     Found {
         types: types_of(&overrides, &each.instance_type),
         payment: count.clone().and_then(|size| distribution(mixed, size)),
-        count,
-        most,
-        each,
-        service: None,
+        ..Found::of(each, count, most)
     }
 }
 
@@ -293,11 +292,8 @@ fn of_fleet(
     };
     Found {
         types: Types::of(overrides.into_iter().map(|entry| entry.instance_type)),
-        count,
         payment,
-        most: None,
-        each,
-        service: None,
+        ..Found::of(each, count, None)
     }
 }
 

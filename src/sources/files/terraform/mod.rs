@@ -1,7 +1,6 @@
 //! Terraform plans, as `terraform show -json` writes them.
 
 mod address;
-mod configuration;
 mod document;
 mod instances;
 mod kinds;
@@ -10,26 +9,22 @@ mod sieve;
 mod templates;
 mod view;
 
-use self::configuration::{Configuration, written};
 use self::document::{Change, Document, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE, RUNNING};
 use self::instances::instances;
 use self::kinds::{Bill, ENDPOINT_CONFIGURATION as CONFIGURATION, KINDS};
 use self::parts::Part;
 use self::sieve::Node;
 use self::templates::{Index, Side, Templates, launched};
-use self::view::View;
+use self::view::{Configuration, View};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedInstances,
     PlannedResource, TerraformPlan,
 };
-use crate::sources::files::shared::bounded::json_text;
-use crate::sources::files::shared::plain_text::plain_text;
+use crate::sources::files::shared::bounded::plain_text;
+use crate::sources::files::shared::json::json_text;
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What machines of a group are launched from, which may be in another plan.
-const LAUNCHES: [&str; 2] = [LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE];
 use std::io::{self, Read};
 
 /// Why a plan could not be used.
@@ -104,8 +99,7 @@ fn other_file(start: &[u8]) -> Option<&'static str> {
 }
 
 fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
-    let written = written(document);
-    let configuration = Configuration::of(document, &written);
+    let configuration = &Configuration::of(document);
     let index = Index::of(&document.changes);
     let used = [RefCell::default(), RefCell::default()];
     let [today, then] = [Side::Before, Side::After].map(|side| {
@@ -116,7 +110,7 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
     for change in &document.changes {
         let Some(action) = action(&change.change) else { continue };
         let is_running = RUNNING.contains(&change.resource_type.as_str());
-        let place = |view: &View<'_>| region(change, view, &configuration, fallback);
+        let place = |view: &View<'_>| region(change, view, configuration, fallback);
         let parts = Part::all_of(change, is_running).into_iter();
         let parts: Vec<_> = parts
             .map(|part| {
@@ -129,7 +123,7 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
         let is_only = parts.len() == 1;
         let actions = change.change.get("actions").elements();
         let is_forgotten = actions.iter().any(|action| action.text() == Some("forget"));
-        for (part, mut before, mut after) in parts {
+        for (part, before, mut after) in parts {
             let mut action = action;
             if action == PlanAction::Forget {
                 after = before.clone();
@@ -139,30 +133,29 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
                 action = PlanAction::Update;
             }
             let suffix = if is_only { String::new() } else { part.suffix() };
-            let address = format!("{}{suffix}", change.address);
+            let mut resource = PlannedResource {
+                address: format!("{}{suffix}", change.address),
+                resource_type: change.resource_type.clone(),
+                native: native(change).filter(|_| is_running),
+                type_reference: type_reference(change, configuration),
+                action,
+                before,
+                after,
+            };
             // What a replacement forgets goes on beside it.
             if action == PlanAction::Replace && is_forgotten {
-                action = PlanAction::Create;
-                let kept = before.take();
+                let kept = resource.before.take();
+                resource.action = PlanAction::Create;
                 resources.push(PlannedResource {
-                    address: format!("{address} (forgotten)"),
-                    resource_type: change.resource_type.clone(),
-                    native: native(change).filter(|_| is_running),
+                    address: format!("{} (forgotten)", resource.address),
                     type_reference: None,
                     action: PlanAction::Forget,
                     before: kept.clone(),
                     after: kept,
+                    ..resource.clone()
                 });
             }
-            resources.push(PlannedResource {
-                address,
-                resource_type: change.resource_type.clone(),
-                native: native(change).filter(|_| is_running),
-                type_reference: type_reference(change, &configuration),
-                action,
-                before,
-                after,
-            });
+            resources.push(resource);
         }
     }
     let used = used.each_ref().map(RefCell::take);
@@ -249,18 +242,18 @@ fn type_reference(change: &Change, configuration: &Configuration<'_>) -> Option<
 fn action(change: &Node) -> Option<PlanAction> {
     let actions = change.get("actions").elements();
     let has = |name: &str| actions.iter().any(|action| action.text() == Some(name));
-    match () {
-        () if has("create") && ["delete", "forget"].into_iter().any(has) => {
-            Some(PlanAction::Replace)
-        }
-        () if has("create") => Some(PlanAction::Create),
-        () if has("delete") => Some(PlanAction::Delete),
-        () if has("update") => Some(PlanAction::Update),
-        () if has("forget") => Some(PlanAction::Forget),
-        () if has("no-op") => Some(PlanAction::NoOp),
-        () if actions.is_empty() || has("read") => None,
-        () => Some(PlanAction::Update),
+    if has("create") && (has("delete") || has("forget")) {
+        return Some(PlanAction::Replace);
     }
+    let known = [
+        ("create", PlanAction::Create),
+        ("delete", PlanAction::Delete),
+        ("update", PlanAction::Update),
+        ("forget", PlanAction::Forget),
+        ("no-op", PlanAction::NoOp),
+    ];
+    let known = known.into_iter().find(|(name, _)| has(name)).map(|(_, action)| action);
+    known.or_else(|| (!actions.is_empty() && !has("read")).then_some(PlanAction::Update))
 }
 
 /// Where a resource works: what it says itself, then what it is called today,
@@ -343,8 +336,9 @@ fn unused_templates(
     used: &[BTreeMap<String, u64>; 2],
     sides: [&Templates<'_>; 2],
 ) -> BTreeMap<String, Planned<String>> {
+    let launches = [LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE];
     let templates =
-        document.changes.iter().filter(|change| LAUNCHES.contains(&change.resource_type.as_str()));
+        document.changes.iter().filter(|change| launches.contains(&change.resource_type.as_str()));
     let unused =
         templates.filter(|change| !used.iter().any(|used| used.contains_key(&change.address)));
     unused
@@ -361,10 +355,6 @@ fn unused_templates(
 }
 
 #[cfg(test)]
-mod any_plan_tests;
-#[cfg(test)]
-mod parts_tests;
+mod resource_tests;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod unknown_tests;

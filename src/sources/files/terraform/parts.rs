@@ -4,8 +4,7 @@
 use super::document::Change;
 use super::kinds::{Bill, Count, ENDPOINT, ENDPOINT_CONFIGURATION, KINDS, Kind, STUDIO_APP};
 use super::sieve::{Node, WRITTEN};
-use super::templates::{Found, Types, all_bought};
-use super::templates::{Launched, Side, Templates, tenancy};
+use super::templates::{Found, Launched, Side, Templates, Types, tenancy};
 use super::view::View;
 use crate::catalog::{is_accelerated, shape};
 use crate::domain::{Missing, Planned, Tenancy};
@@ -114,14 +113,7 @@ pub(super) fn machines(kind: &Kind, place: usize, resource: &View<'_>) -> Option
             each.market = Err(Missing::Elsewhere(format!("the {prices} are not in the catalog")));
         }
     }
-    Some(Found {
-        payment: all_bought(each.market.clone(), &count),
-        types,
-        count,
-        most: None,
-        each,
-        service,
-    })
+    Some(Found { types, service, ..Found::of(each, count, None) })
 }
 
 /// An endpoint runs what its configuration states, which is a resource of its own; one

@@ -2,10 +2,9 @@
 //! instances: types, number and market, before place and system are known.
 
 use super::address::referred;
-use super::configuration::Configuration;
 use super::document::{Change, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE};
 use super::sieve::Node;
-use super::view::View;
+use super::view::{Configuration, View};
 use crate::catalog::{has_form_of_type, is_accelerated};
 use crate::domain::{Missing, Planned, PlannedCount, Tenancy};
 use std::cell::RefCell;
@@ -22,7 +21,7 @@ pub(super) enum Side {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Templates<'a> {
     pub(super) index: &'a Index<'a>,
-    pub(super) configuration: Configuration<'a>,
+    pub(super) configuration: &'a Configuration<'a>,
     pub(super) side: Side,
     /// Addresses of what something launches from, each with how often on this side.
     pub(super) used: &'a RefCell<BTreeMap<String, u64>>,
@@ -151,14 +150,11 @@ impl<'a> Templates<'a> {
     }
 
     fn template(&self, owner: &Change, block: &View<'a>) -> Planned<View<'a>> {
+        let keys = ["id", "launch_template_id", "name", "launch_template_name"];
         let mut missing = Missing::AfterApply;
-        for (key, attribute) in [
-            ("id", "id"),
-            ("launch_template_id", "id"),
-            ("name", "name"),
-            ("launch_template_name", "name"),
-        ] {
+        for key in keys {
             if let Ok(Some(wanted)) = block.text(key) {
+                let attribute = if key.ends_with("id") { "id" } else { "name" };
                 if let Some(found) = self.known(LAUNCH_TEMPLATE, attribute, wanted) {
                     return Ok(found);
                 }
@@ -166,7 +162,7 @@ impl<'a> Templates<'a> {
                     Missing::Elsewhere(format!("its launch template {wanted} is not in the plan"));
             }
         }
-        for key in ["id", "launch_template_id", "name", "launch_template_name"] {
+        for key in keys {
             if let Some(found) = self.referred(owner, LAUNCH_TEMPLATE, block.references(key))? {
                 return Ok(found);
             }
@@ -418,10 +414,7 @@ impl Types {
 }
 
 /// So many instances, all bought in one market.
-pub(super) fn all_bought(
-    market: Planned<Option<String>>,
-    count: &Planned<u64>,
-) -> Planned<PlannedCount> {
+fn all_bought(market: Planned<Option<String>>, count: &Planned<u64>) -> Planned<PlannedCount> {
     Ok(bought(market?.as_deref(), count.clone()?))
 }
 

@@ -46,9 +46,7 @@ pub(super) fn read_page(body: &[u8], resource: &Resource) -> Result<Page, Refusa
     };
     let list = read_json(body, LONGEST_TEXT, PhantomData::<ListWire>);
     let list = list.map_err(|error| match error.source {
-        InvalidJson::Value(invalid) => {
-            malformed(format!("{}{}", invalid.words(), at(&error.place)))
-        }
+        InvalidJson::Value(invalid) => malformed(format!("{}{}", invalid.words, at(&error.place))),
         InvalidJson::Text(_) if body.first() == Some(&b'{') => {
             malformed("it is not complete JSON".to_owned())
         }
@@ -102,7 +100,7 @@ mod tests {
             ("{\"kind\": \"PodL", "it is not complete JSON"),
             (
                 "{\"kind\": \"PodList\", \"items\": 7}",
-                "found the number `7`, expected a list at `items`",
+                "invalid type: integer `7`, expected a list at `items`",
             ),
             (
                 "{\"kind\": \"PodList\", \"items\": [{\"spec\": {\"containers\": [{\"resources\": \

@@ -1,8 +1,95 @@
-//! What is not known of a resource leaves what is known as it is.
+//! What the parts of resources run that services bill; that what is not known of a resource leaves
+//! what is known as it is; and that nothing panics, whatever is read as a plan.
 
 use super::tests::{change, document, on_demand, one, read, types};
-use crate::domain::{Missing, OperatingSystem, Tenancy};
+use super::{KINDS, LAUNCH_TEMPLATE, RUNNING, read_terraform_plan};
+use crate::domain::{Missing, OperatingSystem, PlannedCount, PlannedInstances, Tenancy};
+use proptest::prelude::*;
 use serde_json::{Value, json};
+
+/// What a resource without a configuration runs, which is its only part.
+fn only(resource_type: &str, after: &Value, unknown: &Value) -> PlannedInstances {
+    let address = format!("{resource_type}.a");
+    let changes = [change(&address, resource_type, after, unknown)];
+    one(&read(&document(&changes, &Value::Null), None), &address)
+}
+
+fn spot(count: u64) -> PlannedCount {
+    PlannedCount { spot: count, ..PlannedCount::default() }
+}
+
+/// The catalog has 8 vCPUs for p3.2xlarge and 32 for p3.8xlarge.
+#[test]
+fn batch_starts_as_many_instances_as_have_its_vcpus() {
+    let count = |resources: Value| {
+        let after = json!({"compute_resources": [resources]});
+        only("aws_batch_compute_environment", &after, &json!({}))
+    };
+    let desired = json!({"type": "SPOT", "instance_type": ["p3.2xlarge"], "min_vcpus": 0,
+        "desired_vcpus": 17});
+    assert_eq!(count(desired).payment, Ok(spot(3)), "17 / 8, rounded up");
+    let minimum = json!({"instance_type": ["p3.2xlarge"], "min_vcpus": 16, "desired_vcpus": 8});
+    assert_eq!(count(minimum).payment, on_demand(2));
+    let idle = json!({"instance_type": ["p3.2xlarge", "p3.8xlarge"], "max_vcpus": 64});
+    assert_eq!(count(idle).payment, on_demand(0));
+    let uneven = json!({"instance_type": ["p3.2xlarge", "p3.8xlarge"], "min_vcpus": 32});
+    let uneven = count(uneven);
+    assert_eq!(types(&uneven), Ok(vec!["p3.2xlarge", "p3.8xlarge"]));
+    let reason = "its instance types have different numbers of vCPUs".to_owned();
+    assert_eq!(uneven.count, Err(Missing::Elsewhere(reason)));
+}
+
+/// Batch computes what nobody desires.
+#[test]
+fn batch_starts_with_its_minimum_where_the_rest_is_computed() {
+    let after = json!({"compute_resources": [
+        {"instance_type": ["p3.2xlarge"], "min_vcpus": 8}]});
+    let unknown = json!({"compute_resources": [{"desired_vcpus": true}]});
+    let environment = only("aws_batch_compute_environment", &after, &unknown);
+    assert_eq!(environment.payment, on_demand(1));
+    assert!(environment.assumed.is_some(), "a number may be written");
+}
+
+#[test]
+fn a_reservation_has_the_system_and_the_tenancy_that_it_states() {
+    let after = json!({"instance_type": "g5.xlarge", "instance_count": 3,
+        "instance_platform": "Windows", "tenancy": "dedicated"});
+    let reservation = only("aws_ec2_capacity_reservation", &after, &json!({}));
+    assert_eq!(reservation.payment, on_demand(3));
+    assert_eq!(reservation.operating_system, Ok(OperatingSystem::Windows));
+    assert_eq!(reservation.tenancy, Ok(Tenancy::Dedicated));
+}
+
+/// The provider computes the groups that nobody writes.
+#[test]
+fn groups_of_emr_that_nobody_writes_are_no_parts() {
+    let address = "aws_emr_cluster.a";
+    let after = json!({"master_instance_group": [
+        {"instance_type": "g4dn.xlarge", "bid_price": "0.3"}]});
+    let unknown = json!({"core_instance_group": true});
+    let parts = |written: Value| -> Vec<(String, PlannedInstances)> {
+        let changes = [change(address, "aws_emr_cluster", &after, &unknown)];
+        let configuration = json!({"root_module": {"resources": [
+            {"address": address, "expressions": written}]}});
+        let plan = read(&document(&changes, &configuration), None);
+        let parts = plan.instances.into_iter();
+        parts.map(|part| (part.address, part.after.expect("it is there"))).collect()
+    };
+    let unwritten = parts(json!({"master_instance_group": [{}]}));
+    assert_eq!(unwritten.len(), 1);
+    let (place, master) = &unwritten[0];
+    assert_eq!((place.as_str(), &master.payment), (address, &Ok(spot(1))));
+    assert_eq!(master.service.as_deref(), Some("fees of Amazon EMR"));
+    let expression = json!({"instance_type": {"references": ["var.x"]}});
+    let written =
+        parts(json!({"master_instance_group": [{}], "core_instance_group": [expression]}));
+    let places: Vec<&str> = written.iter().map(|(place, _)| place.as_str()).collect();
+    assert_eq!(
+        places,
+        ["aws_emr_cluster.a.core_instance_group", "aws_emr_cluster.a.master_instance_group"]
+    );
+    assert_eq!(types(&written[0].1), Err(Missing::AfterApply));
+}
 
 /// One of each sort that is not known, beside what is.
 #[test]
@@ -267,4 +354,84 @@ fn a_group_has_its_minimum_and_a_masked_type_may_be_any() {
     assert_eq!(one(&terraform_plan, "aws_eks_node_group.n").count, Ok(4));
     let masked = one(&terraform_plan, "aws_instance.m");
     assert!(masked.types.is_empty() && masked.more_types.is_some());
+}
+
+/// Any JSON, with many of the keys that are searched for.
+fn any_json() -> impl Strategy<Value = Value> {
+    let keys = prop::sample::select(vec![
+        "actions", "address", "after", "after_unknown", "before", "change", "instance_type",
+        "launch_template", "launch_template_specification", "launch_template_config", "id", "name",
+        "mixed_instances_policy", "override", "instances_distribution", "tags", "tags_all", "tag",
+        "desired_capacity", "min_size", "scaling_config", "desired_size", "instance_types",
+        "target_capacity_specification", "total_target_capacity", "availability_zone", "arn",
+        "compute_resources", "core_instance_group", "endpoint_config_name", "instance_count",
+        "instance_platform", "instance_type_configs", "master_instance_fleet", "min_vcpus",
+        "production_variants", "template_url", "version", "weighted_capacity", "references",
+        "expressions", "placement", "region",
+    ]);
+    let texts = prop::sample::select(vec![
+        "g5.xlarge", "us-east-1a", "-", "arn:aws::::", "$Latest", "", "[\"", "99999999999",
+        "create", "aws_launch_template.t", "spot", "\u{202e}|`<script>",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        texts.prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(keys.clone().prop_map(str::to_owned), inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_json_makes_it_panic(
+        changes in prop::collection::vec((any_json(), 0..RUNNING.len() + KINDS.len() + 3), 0..4),
+        configuration in any_json(),
+        bare in any_json(),
+    ) {
+        let text = bare.to_string();
+        let _ = read_terraform_plan(text.as_bytes(), "any", None);
+        let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.resource_type).collect();
+        let others = [LAUNCH_TEMPLATE, "aws_launch_configuration", "aws_sagemaker_endpoint"];
+        let types = [&RUNNING[..], &others[..], &kinds[..]].concat();
+        let changes: Vec<Value> = changes
+            .into_iter()
+            .map(|(values, sort)| {
+                let change = match values.clone() {
+                    Value::Object(mut change) => {
+                        change.insert("actions".to_owned(), json!(["update"]));
+                        Value::Object(change)
+                    }
+                    values => json!({"actions": ["create"], "before": values, "after": {}}),
+                };
+                let mut element = json!({"change": change});
+                if let Value::Object(values) = values {
+                    element["other"] = Value::Object(values);
+                }
+                element["type"] = json!(types[sort]);
+                element["address"] = json!("module.a.aws_launch_template.t");
+                element
+            })
+            .collect();
+        let document = json!({
+            "format_version": "1.2",
+            "resource_changes": changes,
+            "configuration": {"root_module": configuration.clone()},
+            "variables": configuration,
+        });
+        let plan = read_terraform_plan(document.to_string().as_bytes(), "any", None);
+        prop_assert!(plan.is_ok());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read_terraform_plan(bytes.as_slice(), "any", None);
+    }
 }

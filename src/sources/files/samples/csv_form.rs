@@ -1,13 +1,14 @@
-//! The columns, reading one row, and writing the rows of a sample.
+//! Samples as CSV: one row per GPU and sample, every row with all that it needs to
+//! be read by itself. What is absent is an empty cell; lists are JSON in a cell.
 
-use super::super::cells;
-use super::super::json_form::json_line;
-use super::super::wire::{
-    ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine, fine_wire, time,
+use super::input::{Input, Lines, Log, OpenLog, cells, place};
+use super::json_form::{
+    ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine, fine_wire, json_line,
 };
+use super::{SamplesError, quoted};
 use crate::domain::{
-    Activity, GpuIdentity, GpuReading, GpuSample, HostReading, Loss, MigSlot, RunFacts, Sample,
-    ThrottleReasons, spreadsheet_safe,
+    Activity, Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuReading, GpuSample, HostReading,
+    Loss, MigSlot, RunFacts, Sample, ThrottleReasons, spreadsheet_safe,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
@@ -57,7 +58,7 @@ fn prefixed<T>(prefix: &str, columns: &[FigureColumn<T>]) -> impl Iterator<Item 
 }
 
 /// The columns, in order.
-pub(super) fn columns() -> impl Iterator<Item = String> {
+fn columns() -> impl Iterator<Item = String> {
     ["time", "elapsed_seconds"]
         .into_iter()
         .chain(RUN.iter().map(|(name, _)| *name))
@@ -70,29 +71,29 @@ pub(super) fn columns() -> impl Iterator<Item = String> {
         .chain(prefixed(HOST, HOST_COLUMNS))
 }
 
-pub(in crate::sources::files::samples) fn header_line() -> String {
+pub(super) fn header_line() -> String {
     let names: Vec<String> = columns().collect();
     format!("{}\n", names.join(","))
 }
 
 /// Whether a first line is the header of such a file.
-pub(in crate::sources::files::samples) fn is_header(line: &str) -> bool {
+pub(super) fn is_header(line: &str) -> bool {
     let names = cells(line);
     REQUIRED.iter().all(|wanted: &&str| names.iter().any(|name| name.trim() == *wanted))
 }
 
 /// One row, by the names of its columns.
-pub(super) struct Row<'a> {
+struct Row<'a> {
     names: &'a Names,
     cells: Vec<String>,
 }
 
 /// Where each column is.
-pub(super) type Names = HashMap<String, usize>;
+type Names = HashMap<String, usize>;
 
 impl<'a> Row<'a> {
     /// The row on a line.
-    pub(super) fn of(names: &'a Names, line: &str) -> Result<Self, String> {
+    fn of(names: &'a Names, line: &str) -> Result<Self, String> {
         let cells = cells(line);
         if cells.len() == names.len() {
             Ok(Self { names, cells })
@@ -148,7 +149,7 @@ impl<'a> Row<'a> {
         Ok(has_any)
     }
 
-    pub(super) fn facts(&self) -> Result<RunFacts, String> {
+    fn facts(&self) -> Result<RunFacts, String> {
         let at_seconds = self.at_seconds()?;
         let now = self.time()?;
         let started = match self.get("started") {
@@ -180,7 +181,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    pub(super) fn identity(&self) -> Result<GpuIdentity, String> {
+    fn identity(&self) -> Result<GpuIdentity, String> {
         let mig = match self.value("mig_index")? {
             Some(index) => Some(MigSlot {
                 index,
@@ -204,7 +205,7 @@ impl<'a> Row<'a> {
     }
 
     /// Which GPU of the host, and which slice of it.
-    pub(super) fn slot(&self) -> Result<(u16, Option<u16>), String> {
+    fn slot(&self) -> Result<(u16, Option<u16>), String> {
         Ok((self.required("gpu_index")?, self.value("mig_index")?))
     }
 
@@ -213,7 +214,7 @@ impl<'a> Row<'a> {
     }
 
     /// A sample with this GPU alone.
-    pub(super) fn sample(&self) -> Result<Sample, String> {
+    fn sample(&self) -> Result<Sample, String> {
         Ok(Sample {
             at_seconds: self.at_seconds()?,
             time: self.time()?,
@@ -247,16 +248,147 @@ impl<'a> Row<'a> {
     }
 }
 
+fn time(key: &str, text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| format!("`{key}` is not a time such as 2026-11-21T10:00:00Z"))
+}
+
+/// Which GPU of the host, and which slice of it.
+type Slot = (u16, Option<u16>);
+
+/// A sample as far as its rows have come.
+struct MeterReading {
+    sample: Sample,
+    slots: Vec<Slot>,
+    line: u64,
+}
+
+/// A file of CSV that is read.
+struct CsvLog {
+    lines: Lines,
+    names: Names,
+    slots: Vec<Slot>,
+    next: Option<MeterReading>,
+    last_at_seconds: f64,
+    unknown: Vec<String>,
+}
+
+/// The lines after the header, and the header.
+fn after_header(input: &Input) -> Result<(Lines, Vec<String>), SamplesError> {
+    let mut lines = input.lines()?;
+    let header = lines.next_text_line()?.map_or_else(Vec::new, |line| cells(&line.text));
+    let trimmed = header.iter().map(|name| name.trim().to_owned()).collect();
+    Ok((lines, trimmed))
+}
+
+pub(super) fn open(input: &Input) -> Result<OpenLog, SamplesError> {
+    let (mut lines, header) = after_header(input)?;
+    let names: Names = header.iter().cloned().zip(0..).collect();
+    if names.len() != header.len() {
+        return Err(lines.invalid(1, "duplicate column"));
+    }
+    let facts = first_sample(&mut lines, &names)?;
+    let known: Vec<String> = columns().collect();
+    let unknown = header.iter().filter(|name| !known.contains(name));
+    let slot = |gpu: &GpuIdentity| (gpu.index, gpu.mig.as_ref().map(|slot| slot.index));
+    let mut log = CsvLog {
+        lines: after_header(input)?.0,
+        names,
+        slots: facts.gpus.iter().map(slot).collect(),
+        next: None,
+        last_at_seconds: 0.0,
+        unknown: unknown.map(|name| quoted(name)).collect(),
+    };
+    log.next = log.next_row()?;
+    Ok((facts, Box::new(log)))
+}
+
+impl CsvLog {
+    /// The next row, as a sample of one GPU.
+    fn next_row(&mut self) -> Result<Option<MeterReading>, SamplesError> {
+        let Some(line) = self.lines.next_text_line()? else { return Ok(None) };
+        // The sampler was killed while it wrote this line; whether its last figure
+        // is whole cannot be seen.
+        if !line.is_whole {
+            self.lines.torn_line = Some(line.number);
+            return Ok(None);
+        }
+        let read = Row::of(&self.names, &line.text).and_then(|row| {
+            Ok(MeterReading { sample: row.sample()?, slots: vec![row.slot()?], line: line.number })
+        });
+        read.map(Some).map_err(|message| self.lines.invalid(line.number, message))
+    }
+}
+
+/// What the rows of the first sample say of the run and its GPUs.
+fn first_sample(lines: &mut Lines, names: &Names) -> Result<RunFacts, SamplesError> {
+    let mut kept: Option<(f64, RunFacts)> = None;
+    while let Some(line) = lines.next_text_line()? {
+        let read = Row::of(names, &line.text).and_then(|row| {
+            let at = row.sample()?.at_seconds;
+            Ok((at, row.facts()?, row.identity()?))
+        });
+        if !line.is_whole {
+            break;
+        }
+        let (at, facts, identity) = read.map_err(|message| lines.invalid(line.number, message))?;
+        let (first, facts) = kept.get_or_insert((at, facts));
+        if *first != at {
+            break;
+        }
+        facts.gpus.push(identity);
+    }
+    kept.map(|(_, facts)| facts).ok_or_else(|| SamplesError::empty(&lines.path, None))
+}
+
+impl Log for CsvLog {
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
+        let Some(mut sample) = self.next.take() else { return Ok(None) };
+        while let Some(row) = self.next_row()? {
+            if row.sample.at_seconds != sample.sample.at_seconds {
+                self.next = Some(row);
+                break;
+            }
+            sample.sample.gpus.extend(row.sample.gpus);
+            sample.slots.extend(row.slots);
+        }
+        if sample.slots != self.slots {
+            let is_cut = self.next.is_none() && self.slots.starts_with(&sample.slots);
+            if is_cut {
+                self.lines.torn_line.get_or_insert(sample.line);
+                return Ok(None);
+            }
+            let message =
+                "this sample does not have the GPUs of the first sample in the same order";
+            return Err(self.lines.invalid(sample.line, message));
+        }
+        if sample.sample.at_seconds < self.last_at_seconds {
+            let message = "`elapsed_seconds` decreases here: a second run begins";
+            return Err(self.lines.invalid(sample.line, message));
+        }
+        self.last_at_seconds = sample.sample.at_seconds;
+        Ok(Some(sample.sample))
+    }
+
+    fn gaps(&self) -> Vec<Gap> {
+        let mut gaps: Vec<Gap> = self.lines.torn_gap().into_iter().collect();
+        if !self.unknown.is_empty() {
+            let cause = Cause::of(CauseKind::ForeignColumns, [&self.unknown.join(", ")]);
+            gaps.push(Gap::of(GapSubject::Columns, place(&self.lines.path), cause));
+        }
+        gaps
+    }
+}
+
 /// Text as a cell. An apostrophe that is there already is doubled, so that the
 /// one that disarms a formula can be distinguished from it.
 fn text(value: Option<&str>) -> String {
     let Some(value) = value else { return String::new() };
     let safe = spreadsheet_safe(value);
     let cell = if value.starts_with('\'') { format!("'{safe}") } else { safe };
-    quoted(&cell)
+    quoted_cell(&cell)
 }
 
-fn quoted(cell: &str) -> String {
+fn quoted_cell(cell: &str) -> String {
     let edge = |c: Option<char>| c.is_some_and(char::is_whitespace);
     let is_plain = !cell.contains([',', '"', '\n', '\r'])
         && !edge(cell.chars().next())
@@ -279,18 +411,18 @@ fn figures<'a, T>(
 
 fn json(value: Option<impl serde::Serialize>) -> io::Result<String> {
     let line = value.map(|value| json_line(&value)).transpose()?;
-    Ok(line.map_or_else(String::new, |line| quoted(line.trim_end())))
+    Ok(line.map_or_else(String::new, |line| quoted_cell(line.trim_end())))
 }
 
 /// What stands in every row, and what stands in every row of one GPU.
 #[derive(Debug)]
-pub(in crate::sources::files::samples) struct Rows {
+pub(super) struct Rows {
     run: String,
     gpus: Vec<String>,
 }
 
 impl Rows {
-    pub(in crate::sources::files::samples) fn of(facts: &RunFacts) -> Self {
+    pub(super) fn of(facts: &RunFacts) -> Self {
         let run: Vec<String> = RUN.iter().map(|(_, cell)| cell(facts)).collect();
         let gpu = |gpu: &GpuIdentity| {
             let cells: Vec<String> = GPU.iter().map(|(_, cell)| cell(gpu)).collect();
@@ -299,10 +431,7 @@ impl Rows {
         Self { run: run.join(","), gpus: facts.gpus.iter().map(gpu).collect() }
     }
 
-    pub(in crate::sources::files::samples) fn of_sample(
-        &self,
-        sample: &Sample,
-    ) -> io::Result<String> {
+    pub(super) fn of_sample(&self, sample: &Sample) -> io::Result<String> {
         let mut host = vec![shown(sample.host.cores)];
         host.extend(figures(HOST_COLUMNS, Some(&sample.host)));
         let host = host.join(",");
