@@ -60,7 +60,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
         output::say(&format!("wrote {}", file.name()), out, io);
     }
     output::warn(warning, out, io);
-    Ok(output::close("audited", seen, &model.audit().gaps, &args.estate, io))
+    Ok(output::close("audited", seen, &model.audit.gaps, &args.estate, io))
 }
 
 /// Where the choice is written.

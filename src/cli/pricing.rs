@@ -143,7 +143,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Outcome {
 
 /// Leaves GPUs where no other accelerator is named, and what costs no more than is asked.
 fn narrow(offers: &mut Vec<Offer>, question: &Question, args: &PricingArgs) {
-    let names_model = question.gpu.as_ref().is_some_and(|gpu| gpu.model().is_some());
+    let names_model = question.gpu.as_ref().is_some_and(|gpu| gpu.model.is_some());
     if !args.all && !names_model && question.instance_types.is_empty() {
         offers.retain(Offer::is_of_gpus);
     }

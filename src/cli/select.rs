@@ -220,7 +220,7 @@ fn wanted(
         gpus,
         models,
         measured: None,
-        names_accelerator: filter.is_some_and(|filter| filter.model().is_some()),
+        names_accelerator: filter.is_some_and(|filter| filter.model.is_some()),
         vram_mib: args.vram,
         vram_total_mib: args.vram_total,
         memory_mib: args.memory,

@@ -1,6 +1,8 @@
-use super::lab::{action, day, night, paid, row, run, steady, usd};
-use super::{ChangePart, Digest, Kept, NoDigest, Since, Turn};
+//! What a digest says.
+
 use crate::domain::{ActionKind, DatedPrice, PurchaseOption, WorkloadDay};
+use crate::trend::lab::{action, day, night, paid, row, run, steady, usd};
+use crate::trend::{ChangePart, Digest, Kept, NoDigest, Since, Turn};
 use rust_decimal::Decimal;
 
 fn digest(kept: Kept, since: Since) -> Result<Digest, NoDigest> {

@@ -1,19 +1,20 @@
-//! `fix --format markdown`: a runbook.
+//! `fix --format markdown`, a runbook, and `fix --format script`, a script that prints every
+//! command and runs them only with `--yes`.
 
-use super::checks::VALID_DAYS;
+use super::checks::{VALID_DAYS, valid_until};
 use super::planned::{FixItem, FixPlan};
-use super::procedure::Step;
+use super::procedure::{Command, Step, StepKind};
 use crate::report::doc::{Printed, rows};
 use crate::report::shared::markdown::escape::{code, text};
-use crate::report::shared::text::{minute, money_or_absent, safe, written};
+use crate::report::shared::text::{minute, money_or_absent, safe, shell_word, written};
 use std::fmt::Write;
 
 /// The runbook of some actions.
 pub fn fix_markdown(plan: &FixPlan<'_>) -> String {
-    written(|out| draw(plan, out))
+    written(|out| runbook(plan, out))
 }
 
-fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
+fn runbook(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
     let saved = money_or_absent(plan.monthly_savings());
     writeln!(out, "# Runbook: {}, {} per month\n", plan.number(), text(&saved))?;
     writeln!(
@@ -73,7 +74,7 @@ fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {
         let number = (index + 1).to_string();
         // What belongs to an item begins below its text.
         let indent = " ".repeat(number.len() + 2);
-        writeln!(out, "{number}. {}{}", step.who(), text(&step.about))?;
+        writeln!(out, "{number}. {}{}", step.by_hand().0, text(&step.about))?;
         let Some(line) = step.typed_line() else { continue };
         writeln!(out)?;
         block("sh", &line, &indent, out)?;
@@ -104,4 +105,77 @@ fn block(language: &str, content: &str, indent: &str, out: &mut String) -> std::
         writeln!(out, "{indent}{}", safe(line))?;
     }
     writeln!(out, "{indent}{fence}")
+}
+
+/// What every script begins with after its heading.
+const FUNCTIONS: &str = include_str!("script.sh");
+
+/// The script of some actions.
+pub fn fix_script(plan: &FixPlan<'_>) -> String {
+    written(|out| script(plan, out))
+}
+
+fn script(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "#!/usr/bin/env bash")?;
+    let (number, at, risk) = (plan.number(), minute(plan.as_of), plan.risk);
+    let valid = format!("valid for {VALID_DAYS} days after that");
+    writeln!(out, "# {number} of the plan of {at} at risk {risk}, {valid}.")?;
+    out.push_str(FUNCTIONS);
+    writeln!(out, "\nvalid_until {}", valid_until(plan.as_of).as_second())?;
+    plan.items.iter().try_for_each(|item| action(item, out))?;
+    writeln!(out, "\nended")
+}
+
+fn action(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
+    let (fix, procedure) = (&item.fix, &item.procedure);
+    let title = format!("{}, risk {}", item.heading(), fix.risk);
+    writeln!(out, "\ntitle {}", word(&title))?;
+    comment("", &fix.detail, out)?;
+    for caveat in &fix.caveats {
+        comment("caveat: ", caveat, out)?;
+    }
+    let is_manual = item.why_manual.is_some();
+    if is_manual {
+        writeln!(out, "note {}", word("manual, as the runbook says: its steps are not run"))?;
+    }
+    for step in procedure.before.iter().chain(&procedure.steps) {
+        writeln!(out, "note {}", word(&step.about))?;
+        match &step.command {
+            Some(command) if is_manual => comment("  ", &command.text(), out)?,
+            None if is_manual => {}
+            _ => run(step, out)?,
+        }
+    }
+    for step in &procedure.back {
+        comment("way back: ", &step.about, out)?;
+        if let Some(command) = &step.command {
+            comment("  ", &command.text(), out)?;
+        }
+    }
+    let watch = procedure.watch.iter().map(|step| ("watch: ", &step.about));
+    let files = procedure.files.iter().map(|file| ("the runbook has the file ", &file.name));
+    watch.chain(files).try_for_each(|(what, text)| comment(what, text, out))
+}
+
+fn run(step: &Step, out: &mut String) -> std::fmt::Result {
+    let command = step.command.as_ref().map(Command::text).unwrap_or_default();
+    match &step.kind {
+        StepKind::Manual => Ok(()),
+        StepKind::Destructive => writeln!(out, "erases"),
+        StepKind::Disruptive => writeln!(out, "interrupts"),
+        StepKind::Read | StepKind::Run => writeln!(out, "run {command}"),
+        StepKind::Expect(expected) => writeln!(out, "expect {} {command}", word(expected)),
+        StepKind::Keep(name) => writeln!(out, "keep {name} {command}"),
+        StepKind::Typed => comment("", &command, out),
+    }
+}
+
+/// A text as one word of the script, which prints nothing that drives a terminal.
+fn word(text: &str) -> String {
+    shell_word(&safe(text))
+}
+
+/// A line that the script neither runs nor prints.
+fn comment(what: &str, text: &str, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "# {what}{}", safe(text))
 }
