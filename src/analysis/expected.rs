@@ -7,7 +7,7 @@ use crate::billing::{Expected, ExpectedInstance, RateSince};
 use crate::catalog::{Prices, bundled_quote};
 use crate::domain::{
     CommittedHours, HOUR_SECONDS, HourlyRate, Instance, InstanceRate, Policy, PriceBook, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote, Provider, ResourceId,
+    PriceOrigin, PriceQuote, Provider, ResourceId,
 };
 use crate::usage::{Estate, whole_hours};
 use jiff::civil::Date;
@@ -38,11 +38,9 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
     for instance in estate.instances.iter().filter(of_aws) {
         let shape = instance_shape(estate, &instance.instance_type);
         let offer = shape.and_then(|shape| shape.gpu.as_ref());
-        let price = quote(instance, &prices);
-        if let Some(quote) = &price {
-            let seen_on = quote.seen_on;
-            oldest_price = Some(oldest_price.map_or(seen_on, |oldest| oldest.min(seen_on)));
-        }
+        let price = instance.price_key().and_then(|key| prices.get(&key).ok());
+        let seen_on = price.as_ref().map(|quote| quote.seen_on);
+        oldest_price = oldest_price.into_iter().chain(seen_on).min();
         instances.push(ExpectedInstance {
             account: instance.account.clone(),
             id: instance.id.native().to_owned(),
@@ -74,11 +72,6 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
     }
 }
 
-fn quote(instance: &Instance, prices: &Prices<'_>) -> Option<PriceQuote> {
-    let (_, quote) = prices.find(&instance.price_key()?).ok()?;
-    Some(quote)
-}
-
 /// What an hour costs, as an audit prices it; absent where that is not a price in one
 /// currency.
 fn rate(
@@ -108,12 +101,9 @@ impl OnDemandPrice {
     pub(super) fn of(instance: &Instance, book: &PriceBook, prices: &Prices<'_>) -> Self {
         let on_demand = PriceKey {
             provider: instance.id.provider(),
-            region: instance.region.clone(),
-            instance_type: instance.instance_type.clone(),
             operating_system: instance.operating_system,
             tenancy: instance.tenancy,
-            option: PriceOption::OnDemand,
-            zone: None,
+            ..PriceKey::linux_on_demand(&instance.region, &instance.instance_type)
         };
         // What the user states in place of a public price is none.
         let gathered = book.get(&on_demand).ok();

@@ -1,15 +1,14 @@
 //! The instances one by one: what each is, what its hours cost while it runs, and what it keeps
-//! costing once stopped. Beside them what training jobs cost: past spend, which no monthly figure
-//! includes.
+//! costing once stopped. Beside them what inference components reserve of instances, and what
+//! training jobs cost: past spend, which no monthly figure includes.
 
-use super::hosts::{ListedHost, Machine, listed_hosts};
 use super::plan::EstateCommitments;
 use super::workloads::{PaidHours, block_price, has_ended, idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
-    Cause, CauseKind, Claim, Clusters, CommittedHours, DeviceFunnel, Gap, GapSubject, HourlyRate,
-    IdleStorageCosts, Instance, InstanceShape, InstanceState, Money, NoPrice, Node, Policy,
-    PriceQuote, Provider, PurchaseOption, ResourceId, TrainingJob, Window,
+    Cause, CauseKind, Claim, Clusters, CommittedHours, ComponentHost, DeviceFunnel, Gap,
+    GapSubject, HourlyRate, IdleStorageCosts, Instance, InstanceShape, InstanceState, Money,
+    NoPrice, Node, Policy, PriceQuote, Provider, PurchaseOption, ResourceId, TrainingJob, Window,
 };
 use crate::rules::claims_by_machine;
 use crate::usage::{Estate, MachineHours, Usages, whole_hours};
@@ -17,6 +16,7 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// One instance with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,8 +87,7 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
         let instance = listed.instance;
         (&instance.account, &instance.region, &instance.instance_type, &instance.id)
     });
-    let machines: Vec<Machine<'a>> = instances.iter().map(machine).collect();
-    let hosts = listed_hosts(&estate.managed.hosts, &machines);
+    let hosts = estate.managed.hosts.iter().map(|host| ListedHost::of(host, &instances)).collect();
     let jobs = listed_jobs(&estate.jobs, &prices, &mut gaps);
     gaps.sort();
     gaps.dedup();
@@ -96,10 +95,6 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     clusters.sort();
     let Clusters { nodes, claims, uses: _ } = clusters;
     Listing { estate, instances, nodes: listed_nodes(nodes, &claims), claims, hosts, jobs, gaps }
-}
-
-fn machine<'a>(listed: &ListedInstance<'a>) -> Machine<'a> {
-    Machine { instance: listed.instance, shape: listed.shape, rate: listed.hourly }
 }
 
 fn listed_nodes(nodes: Vec<Node>, claims: &[Claim]) -> Vec<ListedNode> {
@@ -262,4 +257,159 @@ pub fn machine_hours(estate: &Estate, machine: &ResourceId) -> Option<(MachineHo
     let grid = (estate.window, estate.period_seconds);
     let hours = estate.measured().of(machine).hour_means(instance, offer, grid);
     Some((hours, whole_hours(grid.0, grid.1)))
+}
+
+/// A variant of an endpoint with what of its GPUs is reserved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedHost<'a> {
+    pub host: &'a ComponentHost,
+    /// Its instances, ascending.
+    pub instances: Vec<&'a ResourceId>,
+    /// GPUs of its instances; absent where the specification of one is not known.
+    pub gpus: Option<Decimal>,
+    /// Those that components reserve; absent where that is not known of one.
+    pub reserved: Option<Decimal>,
+    /// What the others cost per hour, rounded; absent where either is not known, and without a
+    /// price of each instance.
+    pub unreserved_hourly: Option<Money>,
+}
+
+impl<'a> ListedHost<'a> {
+    fn of(host: &'a ComponentHost, listed: &[ListedInstance<'a>]) -> Self {
+        let mut by_type: BTreeMap<&str, Vec<&ListedInstance<'a>>> = BTreeMap::new();
+        let mut instances = Vec::new();
+        for own in listed.iter().filter(|listed| host.has(listed.instance)) {
+            instances.push(&own.instance.id);
+            by_type.entry(own.instance.instance_type.as_str()).or_default().push(own);
+        }
+        instances.sort();
+        let types = by_type.into_iter().map(|(name, own)| {
+            let gpus = own.iter().map(|one| Some(one.shape?.gpu.as_ref()?.share.count())).sum();
+            let hourly = sum(own.iter().map(|one| one.hourly.map(HourlyRate::an_hour)));
+            let reserved = host.reserved_gpus(name);
+            (gpus, reserved, unreserved_hourly(gpus, reserved, hourly))
+        });
+        let types: Vec<_> = types.collect();
+        Self {
+            host,
+            instances,
+            gpus: types.iter().map(|(gpus, ..)| *gpus).sum(),
+            reserved: types.iter().map(|(_, reserved, _)| *reserved).sum(),
+            unreserved_hourly: sum(types.iter().map(|(.., hourly)| *hourly)).map(Money::rounded),
+        }
+    }
+
+    /// GPUs that no component reserves.
+    pub fn unreserved(&self) -> Option<Decimal> {
+        Some((self.gpus? - self.reserved?).max(Decimal::ZERO))
+    }
+}
+
+/// What GPUs that are not reserved of instances of one type cost per hour, unrounded.
+fn unreserved_hourly(
+    gpus: Option<Decimal>,
+    reserved: Option<Decimal>,
+    hourly: Option<Money>,
+) -> Option<Money> {
+    let gpus = gpus.filter(|gpus| !gpus.is_zero())?;
+    let (free, hourly) = ((gpus - reserved?).max(Decimal::ZERO), hourly?);
+    let cost = hourly.amount().checked_mul(free)?.checked_div(gpus)?;
+    Some(Money::new(cost, hourly.currency()))
+}
+
+/// Amounts together; absent without any, where one is, and in several currencies.
+pub(super) fn sum(mut amounts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
+    let first = amounts.next()??;
+    amounts.try_fold(first, |sum, amount| sum.checked_add(amount?).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::shape;
+    use crate::domain::{Copies, Currency, InferenceComponent, Provider};
+    use jiff::Timestamp;
+
+    const GROUP: &str = "endpoint/chat/main";
+
+    /// An instance of an endpoint with a type of EC2 inside.
+    fn instance(index: u32, instance_type: &str) -> Instance {
+        let mut instance = Instance::sample("i-1", instance_type, Timestamp::UNIX_EPOCH);
+        let native = format!("{GROUP}/{index}");
+        instance.id = ResourceId::new(Provider::SageMaker, "111122223333", "us-east-1", &native);
+        instance.auto_scaling_group = Some(GROUP.to_owned());
+        instance
+    }
+
+    fn listed<'a>(instance: &'a Instance, hourly: Option<&str>) -> ListedInstance<'a> {
+        let rate = hourly.map(|text| text.parse().expect("a decimal"));
+        ListedInstance {
+            instance,
+            shape: shape(&instance.instance_type),
+            purchase_option: PurchaseOption::OnDemand,
+            quote: None,
+            hourly: rate.and_then(|rate| HourlyRate::new(rate, Currency::Usd)),
+            idle_storage: None,
+        }
+    }
+
+    fn host(copies: &[(&str, u32, Option<i64>)]) -> ComponentHost {
+        let copies = copies.iter().map(|(name, count, gpus)| Copies {
+            instance_type: Some((*name).to_owned()),
+            count: *count,
+            gpus_each: gpus.map(Decimal::from),
+        });
+        ComponentHost {
+            account: "111122223333".to_owned(),
+            region: "us-east-1".to_owned(),
+            group: GROUP.to_owned(),
+            components: vec![InferenceComponent {
+                name: "llama".to_owned(),
+                desired_copies: None,
+                copies: copies.collect(),
+            }],
+        }
+    }
+
+    fn figures(listed: &ListedHost<'_>) -> [Option<String>; 4] {
+        let text = |gpus: Option<Decimal>| gpus.map(|gpus| gpus.normalize().to_string());
+        [
+            text(listed.gpus),
+            text(listed.reserved),
+            text(listed.unreserved()),
+            listed.unreserved_hourly.map(|cost| cost.to_string()),
+        ]
+    }
+
+    #[test]
+    fn what_is_not_reserved_costs_its_share_of_each_type() {
+        let instances =
+            [instance(0, "g5.12xlarge"), instance(1, "g5.xlarge"), instance(2, "g5.xlarge")];
+        let rows = |last: Option<&'static str>| {
+            [
+                listed(&instances[0], Some("7")),
+                listed(&instances[1], Some("1.4")),
+                listed(&instances[2], last),
+            ]
+        };
+        let some = |texts: [&str; 4]| texts.map(|text| Some(text.to_owned()));
+        let reserved_host = host(&[("g5.12xlarge", 1, Some(1)), ("g5.xlarge", 1, Some(1))]);
+        // 3 of 4 GPUs at 7, and 1 of 2 at 2.80: 5.25 + 1.40.
+        let priced = rows(Some("1.4"));
+        let row = ListedHost::of(&reserved_host, &priced);
+        assert_eq!(figures(&row), some(["6", "2", "4", "$6.65"]));
+        assert_eq!(row.instances.len(), 3);
+        // One that has no price hides what all cost, and no number of GPUs.
+        let unpriced = rows(None);
+        let [.., cost] = figures(&ListedHost::of(&reserved_host, &unpriced));
+        assert_eq!(cost, None);
+        // A part of a GPU is not known.
+        let part = host(&[("g5.12xlarge", 1, None), ("g5.xlarge", 1, Some(1))]);
+        let expected = [Some("6".to_owned()), None, None, None];
+        assert_eq!(figures(&ListedHost::of(&part, &priced)), expected);
+        // Nothing is reserved: 7 + 2.80.
+        let empty = host(&[]);
+        let row = ListedHost::of(&empty, &priced);
+        assert_eq!(figures(&row), some(["6", "0", "6", "$9.80"]));
+    }
 }

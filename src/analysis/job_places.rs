@@ -1,11 +1,11 @@
 //! Where jobs can run: idle hours of an estate, and rented machines of the price catalog.
 
 use super::plan::EstateCommitments;
-use super::prices::{AWS, GpuFilter, Offer, Question, SortBy, compare};
+use super::prices::{GpuFilter, Offer, Question, compare};
 use crate::catalog::{self, Prices};
 use crate::domain::{
     Component, Currency, GpuOffer, HOUR_SECONDS, HourlyActivity, JobStatus, MOST_JOBS, Member,
-    OperatingSystem, Policy, PriceKey, TrainingJob,
+    Policy, PriceKey, TrainingJob,
 };
 use crate::planners::schedule::{FreeGpus, Host, Need, Rental, Span};
 use crate::savings::{WEEK_HOURS, is_launchable, spot_price};
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How often an hour of the week must have been idle, and never otherwise.
 const LEAST_WEEKS: u32 = 2;
@@ -99,16 +99,8 @@ pub fn job_need(
     hosts: &[(Host, GpuOffer)],
     prices: &Prices<'_>,
 ) -> Need {
-    let question = Question {
-        instance_types: Vec::new(),
-        gpu: Some(filter.clone()),
-        count: None,
-        regions: regions.to_vec(),
-        home_region: regions.first().cloned().unwrap_or_default(),
-        providers: BTreeSet::from([AWS.to_owned()]),
-        operating_system: OperatingSystem::Linux,
-        sort: SortBy::Price,
-    };
+    let question =
+        Question { gpu: Some(filter.clone()), ..Question::of_aws(Vec::new(), regions.to_vec()) };
     let mut matching = Vec::new();
     let mut other_currencies: BTreeMap<Currency, usize> = BTreeMap::new();
     for offer in compare(&question, prices) {

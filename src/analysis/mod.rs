@@ -6,8 +6,8 @@ mod demand;
 mod diff;
 mod expected;
 mod fix;
+mod gaps;
 pub mod gate;
-mod hosts;
 mod inventory;
 mod job_places;
 mod kpis;
@@ -16,12 +16,8 @@ mod past;
 mod plan;
 mod prices;
 mod recorded;
-mod remedy;
-mod rentals;
 mod resolution;
 mod run;
-mod selection;
-mod served;
 mod sums;
 mod target;
 mod tenants;
@@ -29,7 +25,10 @@ mod terraform;
 mod workloads;
 
 pub use audited::AuditedWorkload;
-pub use demand::{NoDemand, WorkloadDemand, workload_demand};
+pub use demand::{
+    MeasuredService, NoDemand, NotMeasured, RunningWorkload, WorkloadDemand, measured_service,
+    running_workload, workload_demand,
+};
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
     UnusedChange, WorkloadChange,
@@ -39,9 +38,8 @@ pub use fix::{
     Fix, FixChoice, FixTarget, GROUP_RESOURCE, GroupFix, Lowered, MemberFix, ReservationFix,
     WorkloadFix, fixes,
 };
-pub use hosts::ListedHost;
 pub use inventory::{
-    ListedInstance, ListedJob, ListedNode, Listing, list_instances, machine_hours,
+    ListedHost, ListedInstance, ListedJob, ListedNode, Listing, list_instances, machine_hours,
 };
 pub use job_places::{SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 pub use kpis::{
@@ -55,19 +53,14 @@ pub use levers::{
 pub use past::CommonScope;
 pub use plan::Choices;
 pub use prices::{
-    AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
-    sold_elsewhere, types_with_gpu, unknown_names,
+    AWS, GpuFilter, Offer, OfferedGpus, Question, Rentals, SortBy, UnknownName, compare, providers,
+    rentals, select_types, sold_elsewhere, types_with_gpu, unknown_names,
 };
 pub use recorded::{DayCost, DayFacts, RecordedExpectation, StoredAudit, TooManyHours, day_costs};
-pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
 pub use run::{
     Mfu, PricedHost, RunCost, RunDiff, RunFigure, RunFigureKind, RunValue, RunVerdict, RunWork,
     STEPS, StepFacts, USUAL_NOISE_PERCENT, UnitWork, contradictions, instance_cost, unnamed_gpus,
-};
-pub use selection::select_types;
-pub use served::{
-    MeasuredService, NotMeasured, RunningWorkload, measured_service, running_workload,
 };
 pub use sums::{
     Charge, ChargeKind, ChargePart, ClaimKey, ClassTotals, CostSplit, CostSteps, Entry,
@@ -80,9 +73,9 @@ pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
+use self::gaps::QueriedSources;
 use self::kpis::planned_utilization_percent;
 use self::plan::{EstateCommitments, Offers, Planned, Planner, machine_facts};
-use self::remedy::QueriedSources;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -400,13 +393,13 @@ fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], asked: QueriedSou
     for AuditedWorkload { workload, silent, .. } in workloads {
         let provider = workload.key.provider;
         for silence in silent {
-            remedy::advise(&mut silence.missing_data, provider, asked);
+            gaps::advise(&mut silence.missing_data, provider, asked);
         }
         providers.insert(workload.id(), provider);
     }
     for gap in gaps {
         if let Some(provider) = providers.get(&gap.place) {
-            remedy::advise(gap, *provider, asked);
+            gaps::advise(gap, *provider, asked);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! An audit of now in the form in which earlier ones are kept, and what two audits are both
 //! about. What only one of them read is neither new nor removed, and saves nothing.
 
-use super::hosts::sum;
+use super::inventory::sum;
 use crate::analysis::sums::{Entry, EntrySubject, entries_of};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{

@@ -19,12 +19,7 @@ impl Audit {
     }
 
     /// The same with no more risk than `most`.
-    pub(super) fn replan_within(
-        &mut self,
-        choices: &Choices,
-        rejected: &RejectedKinds,
-        most: Risk,
-    ) {
+    pub fn replan_within(&mut self, choices: &Choices, rejected: &RejectedKinds, most: Risk) {
         let Some((risk, offers, plan)) = choices.plan(rejected, most) else { return };
         let ids = offers.alternatives.iter().map(|alternatives| alternatives.id.as_str());
         let mut chosen: BTreeMap<&str, _> =

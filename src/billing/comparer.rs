@@ -2,9 +2,9 @@
 //! grows with the hours of the audit's instances.
 
 use super::comparison::{
-    ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
+    ComparedInstance, Comparison, DECIMALS, DifferenceName, DifferencePart, DifferenceReason,
+    Expected, ExpectedInstance, Share, UsedCost, shares,
 };
-use super::expected::{DECIMALS, Expected, ExpectedInstance, Share, shares};
 use crate::domain::{
     BillLine, Currency, HOUR_SECONDS, InstanceRate, LineKind, PurchaseOption, Window,
 };

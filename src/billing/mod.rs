@@ -2,14 +2,12 @@
 //! instances, the prices that it shows, and how it differs from an audit. Pure arithmetic on
 //! exact decimals.
 
-mod accelerators;
 mod amounts;
 mod bill;
 mod comparer;
 mod comparison;
 #[cfg(test)]
 mod comparison_tests;
-mod expected;
 mod ledger;
 mod rates;
 mod resource_hours;
@@ -22,9 +20,9 @@ pub use bill::{
     Parts, PodCost, RoundedCosts, Savings, TypeCost,
 };
 pub use comparison::{
-    ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
+    ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, Expected,
+    ExpectedInstance, RateSince, UsedCost,
 };
-pub use expected::{Expected, ExpectedInstance, RateSince};
 pub use ledger::{Ledger, TooLarge};
 pub use rates::{DerivedRate, RateRefusal};
 pub use resource_hours::{NotStored, ResourceHours};

@@ -1,9 +1,10 @@
-//! Which names are those of machines with accelerators, whether the catalog knows them or
-//! not.
+//! Which names are those of machines with accelerators, whether the catalog knows them or not: a
+//! list of names is older than the newest of them. Beside them words that mark the value of an
+//! attribute as an accelerator where the attribute names a machine: models of cards, and starts of
+//! the names of types of other clouds.
 
 use super::families::family_names;
 use super::hardware::shape;
-use super::newer::has_form_of_type;
 use crate::domain::{AcceleratorKind, Component};
 
 /// Letters of the accelerated families of EC2, as far as AWS has named families so far.
@@ -93,6 +94,114 @@ fn is_of_google(text: &str) -> bool {
     is_series && is_class && sizes > usize::from(is_node)
 }
 
+/// Where a word stands in a value, in any case of its letters.
+enum Form {
+    /// At its start.
+    Start,
+    /// Anywhere, as a whole word.
+    Word,
+    /// As a whole word beside another that has a digit: alone it may be anything.
+    Beside,
+}
+
+use Form::{Beside, Start, Word};
+
+/// Words, each list with its origin.
+const WORDS: &[(Form, &[&str], &str)] = &[
+    (
+        Beside,
+        &["A10", "A16", "A30", "A40", "H20", "K80", "L4", "L40", "T4"],
+        "NVIDIA data center GPUs",
+    ),
+    (
+        Word,
+        &[
+            "A10G", "A100", "A800", "B200", "B300", "GB200", "GB300", "GH200", "H100", "H200",
+            "H800", "L40S", "P100", "V100",
+        ],
+        "NVIDIA data center GPUs",
+    ),
+    (
+        Word,
+        &["MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI325X", "MI355X"],
+        "AMD Instinct accelerators",
+    ),
+    (Word, &["nvidia"], "Google Compute Engine, Vertex AI, Azure Lab Services"),
+    (Beside, &["gpu"], "DigitalOcean, Lambda, Lightsail, Linode, Nebius, Scaleway"),
+    (Start, &["GPU_NV"], "instance families of Snowflake"),
+    (
+        Start,
+        &["GPU_SMALL", "GPU_MEDIUM", "GPU_LARGE", "MULTIGPU_MEDIUM"],
+        "serving workloads of Databricks",
+    ),
+    (Start, &["HardwareAccelerated"], "pools of Azure Synapse"),
+    (Start, &["NVASv", "NVSv"], "dedicated hosts of Azure"),
+    (Start, &["BM.GPU", "VM.GPU"], "shapes of Oracle Cloud"),
+    (Start, &["ecs.ebmgn", "ecs.gn", "ecs.sgn", "ecs.vgn"], "families of Alibaba Cloud ECS"),
+    (Start, &["gx2", "gx3"], "profiles of IBM Cloud VPC"),
+    (Start, &["gpua", "gpu2.", "gpu3."], "types of Exoscale"),
+    (Start, &["ecs.pni"], "families of Volcengine"),
+    (Start, &["GN10", "GN7", "GN8"], "families of Tencent Cloud"),
+    (Start, &["p2s.", "p2v.", "pi2."], "flavors of Huawei Cloud"),
+    (Start, &["RENDER-S"], "types of Scaleway instances"),
+    (Start, &["vcg-"], "plans of Vultr Cloud GPU"),
+    (Start, &["t1-45", "t1-90", "t1-180", "t2-45", "t2-90", "t2-180"], "flavors of OVHcloud"),
+];
+
+/// Whether the value of an attribute that names a machine or a card has an accelerated one
+/// of any cloud, such as `NC24-A100` or `ecs.gn7i-c8g1.2xlarge`.
+pub fn names_accelerator(value: &str) -> bool {
+    let words = || value.split(|c: char| !c.is_ascii_alphanumeric());
+    let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
+    let mut patterns =
+        WORDS.iter().flat_map(|(form, words, _)| words.iter().map(move |word| (form, word)));
+    patterns.any(|(form, pattern)| {
+        let is_pattern = |word: &&str| word.eq_ignore_ascii_case(pattern);
+        match form {
+            Start => value.get(..pattern.len()).as_ref().is_some_and(is_pattern),
+            Word => words().any(|word| is_pattern(&word)),
+            Beside => {
+                words().any(|word| is_pattern(&word))
+                    && words().any(|word| !is_pattern(&word) && has_digit(word))
+            }
+        }
+    })
+}
+
+/// Whether a name has the form of an instance type's, such as `p9.48xlarge`.
+pub fn has_form_of_type(name: &str) -> bool {
+    const SIZES: &[&str] = &["nano", "micro", "small", "medium", "large"];
+    let Some((family, size)) = name.split_once('.') else { return false };
+    let multiple = size.strip_suffix("xlarge");
+    let of_metal = size.strip_prefix("metal");
+    let is_size = SIZES.contains(&size)
+        || multiple.is_some_and(|times| times.is_empty() || times.parse::<u8>().is_ok())
+        || of_metal.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    is_size && family.contains(|c: char| c.is_ascii_digit()) && family.split('-').all(is_lower_word)
+}
+
+/// The region that a name of that form begins with: `us-east-1` of itself and of
+/// the local zone `us-east-1-atl-1`.
+pub fn leading_region(name: &str) -> Option<&str> {
+    const DIRECTIONS: &[&str] = &[
+        "central", "east", "north", "northeast", "northwest", "south", "southeast", "southwest",
+        "west",
+    ];
+    let parts: Vec<&str> = name.split('-').collect();
+    let direction = parts.iter().position(|part| DIRECTIONS.contains(part))?;
+    let is_number = |part: &&str| part.parse::<u8>().is_ok();
+    let is_region = direction > 0
+        && parts.get(direction + 1).is_some_and(is_number)
+        && parts.iter().all(|part| is_lower_word(part));
+    let end = parts.get(..direction + 2)?.join("-").len();
+    is_region.then_some(&name[..end])
+}
+
+fn is_lower_word(text: &str) -> bool {
+    let is_lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    !text.is_empty() && text.bytes().all(is_lower)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +238,49 @@ mod tests {
             "standard_né", "e2-standard-4", "g2-node-1", "a2-cluster", "n1-standard-8",
         ] {
             assert!(!names_accelerated_type(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn accelerators_of_any_cloud_are_recognized_by_their_words() {
+        for value in [
+            "H100-1-80G", "L4-1-24G", "NC24-A100", "a10g", "Classic_Nvidia_Small", "GPU_NV_S",
+            "gpua5000.small", "Consumption-GPU-NC8as-T4", "ecs.gn7i-c8g1.2xlarge", "GPU_LARGE",
+            "gpu-standard-v3", "HardwareAcceleratedGPU", "NVASv4-Type1", "g1-gpu-rtx6000-1",
+            "gpu_nvidia_xl_1_0", "gx3-16x80x1l4", "nvidia-tesla-t4", "V100", "VM.GPU3.1",
+        ] {
+            assert!(names_accelerator(value), "{value}");
+        }
+        for value in [
+            "", "L4", "gpu", "gpu_utilization", "Standard_A10", "D4", "cx21", "t2.micro",
+            "ecs.g7.large", "s-1vcpu-1gb", "gü",
+        ] {
+            assert!(!names_accelerator(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn types_are_recognized_by_their_form() {
+        for name in ["p9.48xlarge", "x9-b400.metal-96xl", "g5g.metal", "t4g.nano"] {
+            assert!(has_form_of_type(name), "{name}");
+        }
+        for name in ["p9", "p9.48xlarg", "P9.48xlarge", "p9-48xlarge", "huge.large"] {
+            assert!(!has_form_of_type(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn regions_are_recognized_by_their_form() {
+        for (name, region) in [
+            ("us-east-1", Some("us-east-1")),
+            ("us-east-1-atl-1", Some("us-east-1")),
+            ("eusc-de-east-1", Some("eusc-de-east-1")),
+            ("us-esat-1", None),
+            ("us-east", None),
+            ("east-1", None),
+            ("US-EAST-1", None),
+        ] {
+            assert_eq!(leading_region(name), region);
         }
     }
 }

@@ -137,8 +137,7 @@ const CPU_BASELINES: [(&str, u8); 7] = [
 /// whose vCPUs are its own.
 pub fn cpu_baseline_percent(instance_type: &str) -> Option<u8> {
     let (family, size) = instance_type.split_once('.')?;
-    let mut sizes = CPU_BASELINES.iter();
-    let (_, percent) = sizes.find(|(name, _)| *name == size)?;
+    let (_, percent) = CPU_BASELINES.iter().find(|(name, _)| *name == size)?;
     BURSTABLE_FAMILIES.contains(&family).then_some(*percent)
 }
 

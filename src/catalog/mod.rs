@@ -2,19 +2,19 @@
 //! and with their sources. Look-up only; `pricing-data/` says where every
 //! figure is from.
 
-mod accelerator_words;
 mod accelerators;
 mod commitments;
 mod families;
 mod hardware;
-mod newer;
 mod other_clouds;
 mod prices;
 mod table;
 mod time_zones;
 
-pub use accelerator_words::names_accelerator;
-pub use accelerators::{ec2_type, is_accelerated, is_accelerated_category, names_accelerated_type};
+pub use accelerators::{
+    ec2_type, has_form_of_type, is_accelerated, is_accelerated_category, leading_region,
+    names_accelerated_type, names_accelerator,
+};
 pub use commitments::observed_quote;
 pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
@@ -22,7 +22,6 @@ pub use hardware::{
     has_gpm, has_mig, known_shape, mig_compute_slices, mig_profiles, mig_profiles_of, network_gbps,
     shape, shapes, smaller_types, spec_of_card, whole_device_spec,
 };
-pub use newer::{has_form_of_type, leading_region};
 pub use other_clouds::{ListedOffer, PricedUnit, other_clouds};
 pub use prices::{
     Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_regions,

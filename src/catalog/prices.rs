@@ -234,8 +234,7 @@ impl<'a> Prices<'a> {
     }
 
     fn gathered_of_aws(&self) -> impl Iterator<Item = &'a PriceKey> {
-        let keys = self.gathered.iter().map(|(key, _)| key);
-        keys.filter(|key| key.provider == Provider::Aws)
+        self.gathered.iter().map(|(key, _)| key).filter(|key| key.provider == Provider::Aws)
     }
 
     /// The price of a storage resource in a region.

@@ -4,16 +4,15 @@ use super::aws_args::{AwsArgs, OrgArgs, service};
 use super::choices::{above_zero, within};
 use super::demo::DemoChoice;
 use super::kubernetes::KubernetesArgs;
-use super::{Outcome, choices, flags, parsers, refusal};
+use super::{Outcome, choices, flags, parsers, refuse_if};
 
 pub(super) use super::choices::{not_negative, positive};
 use super::prometheus::PrometheusArgs;
-use super::view_args::{INVENTORY_KEYS, LimitArgs, RowArgs, TypeArgs, VerdictArgs};
+use super::view_args::{RowArgs, TypeArgs, VerdictArgs};
 use crate::analysis::{Audit, audit_to_choose};
 use crate::config::parse_duration;
-use crate::domain::{MOST_PER_HOUR, PaymentOption, Policy, Risk, WorkloadKind};
-use crate::report::{Doc, SortKey, doc_csv, doc_html, doc_json, doc_markdown};
-use crate::savings::MOST_GROWTH;
+use crate::domain::{MOST_PER_HOUR, Policy, Risk, WorkloadKind};
+use crate::report::{Doc, doc_csv, doc_html, doc_json, doc_markdown};
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
 use crate::usage::Estate;
@@ -37,8 +36,6 @@ parsers! {
     pub(super) fn gpu_count(text) -> Decimal = above_zero(text, Decimal::MAX), "expected a number of GPUs such as 8 or 0.5";
     /// A rate per hour that can be a price.
     pub(super) fn hourly_price(text) -> Decimal = above_zero(text, MOST_PER_HOUR), "expected a price per hour above zero";
-    /// An hourly part or an upfront of a commitment; either may be zero, not both.
-    fn instalment(text) -> Decimal = within(text, Decimal::ZERO..=MOST_PER_HOUR * Decimal::ONE_THOUSAND), "expected an amount of zero or more";
     /// Hours that an instance runs in a month; the longest month has 744.
     pub(super) fn hours_of_a_month(text) -> Decimal = above_zero(text, Decimal::from(744)), "expected hours per month, above 0 and at most 744";
     fn percent(text) -> Decimal = above_zero(text.strip_suffix('%').unwrap_or(text), Decimal::ONE_HUNDRED), "expected a percentage above 0 and up to 100, such as 40%";
@@ -59,42 +56,11 @@ pub(super) fn names_of(names: &[&str]) -> String {
     format!("valid values: {}", names.join(", "))
 }
 
-/// How much more runs every month.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Growth {
-    /// A share, such as 0.03 of `3%/month`.
-    Stated(Decimal),
-    /// As the recorded days say.
-    Trend,
-}
-
-/// A growth per month.
-pub(super) fn growth(text: &str) -> Result<Growth, String> {
-    if text == "trend" {
-        return Ok(Growth::Trend);
-    }
-    let share: Option<Decimal> = text
-        .strip_suffix("/month")
-        .unwrap_or(text)
-        .trim_end()
-        .strip_suffix('%')
-        .and_then(|number| number.trim_end().parse().ok())
-        .and_then(|number: Decimal| number.checked_div(Decimal::ONE_HUNDRED));
-    share.filter(|share| share.abs() <= MOST_GROWTH).map(Growth::Stated).ok_or_else(|| {
-        "expected a growth from -50%/month to 50%/month, such as 3%/month, or trend".to_owned()
-    })
-}
-
 choices! {
     pub(super) RISKS: Risk {
         "low" = Low, "Stop, release, and right-size to the same GPU model";
         "medium" = Medium, "Low, plus other GPU models, MIG slices, spot and one-year commitments";
         "high" = High, "All actions";
-    }
-    PAYMENTS: PaymentOption {
-        "no-upfront" = NoUpfront, "No upfront payment";
-        "partial-upfront" = PartialUpfront, "Half of the cost upfront";
-        "all-upfront" = AllUpfront, "Full cost upfront";
     }
 }
 
@@ -217,74 +183,6 @@ flags! {
         /// Output format [default: table]
         format: Option<AuditFormat> = arg(long, value_enum, help_heading = "Output");
     }
-
-    /// `gpucost explain`.
-    pub(super) struct ExplainArgs {
-        /// ID of a finding, workload, instance or commitment, or name of a workload, as shown in
-        /// the audit; `plan:WORKLOAD` for the workload's part of the plan
-        id: String = arg(value_name = "ID");
-        estate: EstateArgs = command(flatten);
-        /// Maximum risk level of the plan [default: medium]
-        risk: Option<Risk> = arg(long, value_parser = RISKS);
-        /// Output format [default: table]
-        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
-    }
-
-    /// `gpucost inventory`.
-    pub(super) struct InventoryArgs {
-        estate: EstateArgs = command(flatten);
-        rows: RowArgs = command(flatten);
-        of: TypeArgs = command(flatten);
-        /// Sort the instances
-        sort: Option<SortKey> = arg(long, value_parser = INVENTORY_KEYS, value_name = "KEY", help_heading = "Rows of the tables");
-        /// Output format [default: table]
-        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
-    }
-
-    /// `gpucost metrics`.
-    pub(super) struct MetricsArgs {
-        estate: EstateArgs = command(flatten);
-        /// Output format [default: table]
-        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
-    }
-
-    /// `gpucost reserved`.
-    pub(super) struct ReservedArgs {
-        /// Evaluate one instance type without calling a cloud; `--region` sets its region
-        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "One type", conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save", "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]);
-        /// Size on today's usage instead of what the plan of the audit leaves, and advise nothing
-        today: bool = arg(long, conflicts_with_all = ["instance_type", "risk"]);
-        /// Maximum accepted risk level of the plan [default: medium]
-        risk: Option<Risk> = arg(long, value_parser = RISKS, conflicts_with = "instance_type");
-        /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
-        /// for that of `--recorded-audits`, and what that loses if it does not
-        growth: Option<Growth> = arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"]);
-        /// Recorded audits for `--growth trend`: a directory or s3://BUCKET/PREFIX [default: that of
-        /// --history]
-        recorded_audits: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, conflicts_with = "instance_type");
-        /// Number of instances
-        count: u32 = arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
-        /// Hours per month that each instance runs [default: hours_per_month of the policy, 730]
-        hours_per_month: Option<Decimal> = arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
-        /// Payment option of the reserved instances
-        payment: PaymentOption = arg(long, value_parser = PAYMENTS, value_name = "PAYMENT", default_value = "no-upfront", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
-        /// Operating system
-        os: String = arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
-        /// On-demand price per hour, instead of the known price
-        on_demand_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
-        /// Hourly part of the 1-year price, instead of the known price
-        reserved_1yr_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
-        /// Upfront part of the 1-year price, per instance [default: 0]
-        reserved_1yr_upfront: Option<Decimal> = arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
-        /// Hourly part of the 3-year price, instead of the known price
-        reserved_3yr_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
-        /// Upfront part of the 3-year price, per instance [default: 0]
-        reserved_3yr_upfront: Option<Decimal> = arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
-        /// Output format [default: table]
-        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
-        limits: LimitArgs = command(flatten);
-        estate: EstateArgs = command(flatten);
-    }
 }
 
 impl PlanArgs {
@@ -293,11 +191,9 @@ impl PlanArgs {
         let Some(target) = self.target else { return Ok(None) };
         let (mut audit, choices) = audit_to_choose(estate, by.0, by.1);
         audit.aim(&choices, target);
-        if audit.target.is_none() && !audit.workloads.is_empty() {
-            return Err(refusal!(
-                "no workload has a price, so `--target` has no cost to save a percentage of";
-                "run without `--target`; its data gaps name the missing prices"));
-        }
+        refuse_if!(audit.target.is_none() && !audit.workloads.is_empty();
+            "no workload has a price, so `--target` has no cost to save a percentage of";
+            "run without `--target`; its data gaps name the missing prices");
         Ok(Some(audit))
     }
 

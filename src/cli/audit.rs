@@ -1,36 +1,43 @@
-//! `gpucost audit`.
+//! `gpucost audit`, with its exports for finance: its lists as CSV, FOCUS by instance and day, and a
+//! workbook.
 
-use super::args::{AuditArgs, AuditFormat, DocFormat, OutputArgs, Rendering};
+use super::args::{AuditArgs, AuditFormat, CsvTable, DocFormat, ExportArgs, OutputArgs, Rendering};
 use super::choices::name_of;
-use super::export::Facts;
 use super::history::{Keeping, day_facts};
+use super::known_prices::PriceAge;
 use super::output::check_distinct;
-use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::view_args::{ViewFlags, check_known};
-use super::{Io, Outcome, estate, output, refusal, refused, units};
+use super::view_args::check_known;
+use super::{Failure, Io, Outcome, did_you_mean, estate, hinted, output, refusal, refused};
 use crate::analysis::{
-    Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, audit_once, day_costs,
+    Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, ListPrices, Reconciliation,
+    RunDays, UnitError, audit_once, charges, daily_charges, daily_unused_charges, day_costs,
+    unit_costs, unused_charges,
 };
 use crate::config::{SettingsFile, read_rejected};
-use crate::domain::{Clusters, RejectedAction, Risk, counted, safe, shown};
+use crate::domain::{Clusters, Policy, RejectedAction, Risk, WorkUnits, counted, safe, shown};
 use crate::report::{
-    AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, groups_doc,
+    AuditScreen, AuditTable, Doc, RowFacts, TableStyle, View, audit_doc, audit_list,
+    audit_openmetrics, audit_screen, audit_workbook, doc_xlsx, focus_csv, groups_doc,
+    promises_words,
 };
-use crate::savings::SkipReason;
+use crate::savings::{SkipReason, term_totals};
+use crate::sources::files::read_units;
+use crate::usage::Estate;
 use clap::ValueEnum;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut settings = estate::settings(&args.estate.out, io)?;
     settings.policy.rejected = rejected_actions(args, &settings)?;
     let format = format(args.format, &settings, io)?;
-    let flags = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types);
+    let view = args.rows.view(Some(&args.verdicts), &args.of.types);
     // The documents of the others are complete by contract.
     let is_viewed = |format: DocFormat| format.is_table() || format == DocFormat::Markdown;
     if !matches!(format, AuditFormat::Doc(format) if is_viewed(format)) {
-        flags.refuse(&name_of(format))?;
+        args.rows.refuse(&view, &name_of(format))?;
     }
     args.export.check(format, &args.estate.out, io)?;
     let keys = grouping_keys(&args.group_by)?;
@@ -40,7 +47,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
         let name = name_of(format);
         return Err(refusal!("`--group-by` cannot be used with `--format {name}`"; "{hint}"));
     }
-    let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
+    let counted = counted_units(args.units.as_deref(), &args.estate.out)?;
     let accepted = risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let asked = (&args.estate, &settings);
@@ -55,13 +62,13 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
         args,
         facts: Facts::of((&args.export, format), &estate, &settings.policy),
         days: (format == AuditFormat::Doc(DocFormat::Html)).then(|| day_facts(&estate, asked, io)),
-        view: flags.view(),
+        view,
         keys,
         hours_per_month: settings.policy.hours_per_month,
     };
     let aimed = args.plan.aimed(&estate, (&settings.policy, accepted))?;
     let mut audit = aimed.unwrap_or_else(|| audit_once(estate, &settings.policy, accepted));
-    units::price(&mut audit, &counted, &settings.policy)?;
+    price_units(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
     check_known(&wanted.view, &rows)?;
@@ -286,7 +293,7 @@ fn grouping_keys(names: &[String]) -> Outcome<Option<GroupingKeys>> {
             (None, Some(key)) if !of_claims.contains(&key) => of_claims.push(key),
             (None, None) => {
                 return Err(refusal!("`{name}` is not a valid key for `--group-by`";
-                    "valid values: {}", known_keys()));
+                "valid values: {}", known_keys()));
             }
             _ => return Err(refusal!("`--group-by` lists `{name}` twice"; "list each key once")),
         }
@@ -309,4 +316,119 @@ fn known_keys() -> String {
         GroupKey::known_names(),
         ClaimKey::known_names()
     )
+}
+
+/// The units of a file, which is not replaced; none without one.
+pub(super) fn counted_units(path: Option<&Path>, out: &OutputArgs) -> Outcome<Vec<WorkUnits>> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let output = out.output.as_deref();
+    output::check_distinct([("--units", Some(path)), ("--output", output)])?;
+    read_units(path).map_err(Failure::hinted("see docs/kpis.md for the columns"))
+}
+
+/// Prices units of work of an audit.
+pub(super) fn price_units(audit: &mut Audit, units: &[WorkUnits], policy: &Policy) -> Outcome<()> {
+    let costs = unit_costs(units, &audit.workloads, &audit.kpis.jobs, audit.window, policy);
+    audit.kpis.unit_costs = costs.map_err(|error| hinted! { error;
+        UnitError::Unknown { nearest, .. } => "{}", did_you_mean(nearest, "names and IDs are those of the audit's JSON report");
+        UnitError::WindowOfJob { .. } => "leave its window empty";
+    })?;
+    Ok(())
+}
+
+/// The byte order mark, by which spreadsheets know UTF-8.
+const BOM: char = '\u{feff}';
+
+impl ExportArgs {
+    /// Fails where a flag does not belong to the format, and where a workbook would go to a
+    /// terminal.
+    fn check(&self, format: AuditFormat, out: &OutputArgs, io: &Io<'_>) -> Outcome<()> {
+        let is_focus = format == AuditFormat::Focus;
+        let needs = |flag: &str, formats: &str, hint: &str| {
+            Err(refusal!("`{flag}` works only with {formats}"; "{hint}"))
+        };
+        if self.csv_table.is_some() && !format.is_rows() {
+            return needs("--csv-table", "`--format csv`", "add `--format csv`");
+        }
+        if self.by_day && !is_focus {
+            return needs("--by-day", "`--format focus`", "add `--format focus`");
+        }
+        if self.bom && !format.is_rows() && !is_focus {
+            let formats = "`--format csv` and `--format focus`";
+            return needs("--bom", formats, "add `--format csv`, or omit `--bom`");
+        }
+        if format == AuditFormat::Doc(DocFormat::Xlsx) {
+            output::refuse_binary(out, io)?;
+        }
+        Ok(())
+    }
+
+    /// What the plan promises to pay, where the list that is printed says nothing of it.
+    fn unlisted_promises(&self, format: AuditFormat, audit: &Audit) -> Option<String> {
+        let is_listed = self.csv_table == Some(CsvTable::Purchases);
+        let words = promises_words(&term_totals(&audit.purchases));
+        let words = words.filter(|_| format.is_rows() && !is_listed)?;
+        Some(format!("promises: {words}; `--csv-table purchases` lists them"))
+    }
+
+    /// A text, with a mark where one was asked for.
+    fn marked(&self, text: String) -> String {
+        if self.bom { format!("{BOM}{text}") } else { text }
+    }
+}
+
+/// What exports need of an estate that its audit does not keep.
+struct Facts {
+    days: Option<RunDays>,
+    prices: Option<ListPrices>,
+}
+
+impl Facts {
+    /// Of an estate that is about to be audited.
+    fn of((args, format): (&ExportArgs, AuditFormat), estate: &Estate, policy: &Policy) -> Self {
+        let is_reconciled = format == AuditFormat::Doc(DocFormat::Xlsx)
+            || args.csv_table == Some(CsvTable::Reconciliation);
+        Self {
+            days: args.by_day.then(|| RunDays::of(estate)),
+            prices: is_reconciled.then(|| ListPrices::of(estate, policy)),
+        }
+    }
+
+    fn reconciliation(&self, audit: &Audit) -> Reconciliation {
+        Reconciliation::of(audit, &self.prices.clone().unwrap_or_default())
+    }
+
+    /// The list that rows were asked for.
+    fn rows(&self, audit: &Audit, args: &ExportArgs) -> Doc {
+        let list = |table: AuditTable<'_>| audit_list(audit, table);
+        match args.csv_table {
+            None | Some(CsvTable::Workloads) => audit_doc(audit, None),
+            Some(CsvTable::Actions) => list(AuditTable::Actions),
+            Some(CsvTable::Purchases) => list(AuditTable::Purchases),
+            Some(CsvTable::Findings) => list(AuditTable::Findings),
+            Some(CsvTable::Gaps) => list(AuditTable::Gaps),
+            Some(CsvTable::Prices) => list(AuditTable::Prices),
+            Some(CsvTable::Reconciliation) => {
+                list(AuditTable::Reconciliation(&self.reconciliation(audit)))
+            }
+        }
+    }
+
+    /// FOCUS, by workload or by instance and day.
+    fn focus(&self, audit: &Audit, hours_per_month: Decimal) -> Outcome<String> {
+        let (used, unused) = match &self.days {
+            Some(days) => (
+                daily_charges(audit, days, hours_per_month),
+                daily_unused_charges(audit, hours_per_month),
+            ),
+            None => (charges(audit, hours_per_month), unused_charges(audit, hours_per_month)),
+        };
+        focus_csv(&used, &unused).map_err(Failure::unexpected)
+    }
+
+    /// The workbook.
+    fn workbook(&self, audit: &Audit) -> Outcome<Vec<u8>> {
+        let doc = audit_workbook(audit, &self.reconciliation(audit));
+        doc_xlsx(&doc, audit.as_of).map_err(Failure::unexpected)
+    }
 }

@@ -3,20 +3,18 @@
 use super::args::{DocFormat, EstateArgs, time};
 use super::choices::within;
 use super::known_prices::{check_launchable, has_commitments};
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::rightsize::percent;
 use super::sampled::unreadable;
 use super::{
-    ExitCode, Failure, Io, Outcome, estate, flags, hint, known_prices, output, parsers, refusal,
-    refused,
+    ExitCode, Failure, Io, Outcome, did_you_mean, estate, flags, hint, known_prices, output,
+    parsers, refusal, refused,
 };
-use crate::analysis::{NoDemand, workload_demand};
+use crate::analysis::{NoDemand, WorkloadDemand, workload_demand};
 use crate::catalog::{self, Prices, bundled_interruption_band};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, GpuShare, OperatingSystem, Policy, PriceBook, PriceKey, PriceOption, counted, safe,
-    shell_word,
+    Gap, GpuShare, OperatingSystem, Policy, PriceBook, PriceOption, counted, safe, shell_word,
 };
 use crate::planners::autoscale::{
     Autoscale, AutoscaleRequest, AutoscaleSubject, Demand, Held, InstancePrices, ScalingPolicy,
@@ -96,16 +94,11 @@ const LEAST_TARGET: f64 = 0.3;
 
 /// What is replayed, before a policy is.
 struct Record {
-    subject: AutoscaleSubject,
-    demand: Demand,
-    gpus_per_instance: u32,
-    held: Held,
-    /// The price on demand of one instance.
-    key: PriceKey,
+    of: WorkloadDemand,
     prices: PriceBook,
     as_of: Timestamp,
-    /// Instances of the workload and what of its estate was not read; absent without one.
-    seen: Option<(usize, Vec<Gap>)>,
+    /// What of the estate was not read; absent without one.
+    gaps: Option<Vec<Gap>>,
 }
 
 pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Outcome {
@@ -115,15 +108,15 @@ pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(of, args.format, &read, io)?;
     let settings = &planning.settings;
     let mut record = record(args, settings, io)?;
-    let (as_of, seen) = (record.as_of, record.seen.take());
+    let (as_of, instances, gaps) = (record.as_of, record.of.instances, record.gaps.take());
     let plan = replayed(args, settings, record)?;
     let prices = &plan.request.prices;
     let on_demand = prices.on_demand.iter().map(|quote| quote.seen_on);
     let spot = prices.spot.iter().map(|spot| spot.seen_on).filter(|_| plan.replay.spot_seconds > 0);
     let code =
         planning.print(&autoscale_answer(&plan), None, (on_demand.chain(spot).min(), as_of), io)?;
-    Ok(match seen {
-        Some((instances, gaps)) => output::close("replayed", (instances, 0), &gaps, of, io),
+    Ok(match gaps {
+        Some(gaps) => output::close("replayed", (instances, 0), &gaps, of, io),
         None => code,
     })
 }
@@ -197,42 +190,28 @@ fn alone(
     };
     let demand = Demand::of_samples(&samples, ran, gpus)
         .map_err(Failure::hinted(format!("{file} needs {needs}")))?;
-    Ok(Record {
-        subject: AutoscaleSubject {
-            name: "the workload".to_owned(),
-            kind: None,
-            instance_type: key.instance_type.clone(),
-            region: key.region.clone(),
-            scaling_group: None,
-            source,
-            purchase_option: None,
-        },
-        demand,
-        gpus_per_instance: gpus,
-        held: Held::Unknown,
-        key,
-        prices,
-        as_of: io.now,
-        seen: None,
-    })
+    let subject = AutoscaleSubject {
+        name: "the workload".to_owned(),
+        kind: None,
+        instance_type: key.instance_type.clone(),
+        region: key.region.clone(),
+        scaling_group: None,
+        source,
+        purchase_option: None,
+    };
+    let held = Held::Unknown;
+    let of = WorkloadDemand { subject, demand, gpus_per_instance: gpus, held, key, instances: 1 };
+    Ok(Record { of, prices, as_of: io.now, gaps: None })
 }
 
 fn of_estate(args: &AutoscaleArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<Record> {
     let estate = estate::read(&args.estate, settings, io)?;
     let prices = Prices::new(&estate.prices, &settings.policy.discount_percent);
-    let workload = workload_demand(&estate, &settings.policy, args.workload.as_deref());
-    let workload = workload.map_err(no_demand)?;
-    check_launchable(&workload.key, &prices)?;
-    Ok(Record {
-        subject: workload.subject,
-        demand: workload.demand,
-        gpus_per_instance: workload.gpus_per_instance,
-        held: workload.held,
-        key: workload.key,
-        as_of: estate.window.end,
-        seen: Some((workload.instances, estate.gaps)),
-        prices: estate.prices,
-    })
+    let of = workload_demand(&estate, &settings.policy, args.workload.as_deref());
+    let of = of.map_err(no_demand)?;
+    check_launchable(&of.key, &prices)?;
+    let (as_of, gaps) = (estate.window.end, Some(estate.gaps));
+    Ok(Record { of, prices: estate.prices, as_of, gaps })
 }
 
 fn gpus_of(instance_type: &str) -> Outcome<u32> {
@@ -249,20 +228,21 @@ fn gpus_of(instance_type: &str) -> Outcome<u32> {
 }
 
 fn replayed(args: &AutoscaleArgs, settings: &SettingsFile, record: Record) -> Outcome<Autoscale> {
-    let (policy, key) = (&settings.policy, &record.key);
-    let prices = Prices::new(&record.prices, &policy.discount_percent);
+    let Record { of, prices, .. } = record;
+    let (policy, key) = (&settings.policy, &of.key);
+    let prices = Prices::new(&prices, &policy.discount_percent);
     let request = AutoscaleRequest {
-        policy: scaling_policy(args, policy, &record),
+        policy: scaling_policy(args, policy, &of),
         prices: InstancePrices {
             on_demand: prices.get(&key.with_option(PriceOption::OnDemand)).ok(),
             spot: spot_price(&prices, key),
             band: bundled_interruption_band(key),
             has_commitments: has_commitments(key, &prices),
         },
-        subject: record.subject,
-        demand: record.demand,
-        gpus_per_instance: record.gpus_per_instance,
-        held: record.held,
+        subject: of.subject,
+        demand: of.demand,
+        gpus_per_instance: of.gpus_per_instance,
+        held: of.held,
         late_after_seconds: args.late_after.as_secs(),
         max_unserved_percent: args.max_unserved,
         least_interruptions_per_day: policy.spot_interruptions_per_day,
@@ -271,15 +251,11 @@ fn replayed(args: &AutoscaleArgs, settings: &SettingsFile, record: Record) -> Ou
     Ok(autoscale(request)?)
 }
 
-fn scaling_policy(args: &AutoscaleArgs, policy: &Policy, record: &Record) -> ScalingPolicy {
-    let (demand, gpus) = (&record.demand, record.gpus_per_instance);
+fn scaling_policy(args: &AutoscaleArgs, policy: &Policy, of: &WorkloadDemand) -> ScalingPolicy {
+    let (demand, gpus) = (&of.demand, of.gpus_per_instance);
     let enough = demand.peak_gpus() / f64::from(gpus) / LEAST_TARGET;
-    let holding = record.held.least_instances(gpus);
-    let min = match args.min {
-        _ if args.scale_to_zero => 0,
-        Some(min) => min,
-        None => holding,
-    };
+    let holding = of.held.least_instances(gpus);
+    let min = if args.scale_to_zero { 0 } else { args.min.unwrap_or(holding) };
     let windows = args.schedule.iter().map(|window| window.min);
     let most = windows.chain(demand.most_ran()).chain([min, 1]);
     let most = most.fold(enough.ceil() as u32, u32::max);
@@ -305,8 +281,7 @@ fn scaling_policy(args: &AutoscaleArgs, policy: &Policy, record: &Record) -> Sca
 fn no_demand(error: NoDemand) -> Failure {
     let first = |names: &[String]| names.first().map_or(String::new(), |name| shell_word(name));
     let hint = hint! { &error;
-        NoDemand::NotFound { nearest, .. } if nearest.is_empty() => "`gpucost audit` lists the workloads";
-        NoDemand::NotFound { nearest, .. } => "did you mean {}?", nearest.join(", ");
+        NoDemand::NotFound { nearest, .. } => "{}", did_you_mean(nearest, "`gpucost audit` lists the workloads");
         NoDemand::NotNamed { some, .. } => "pass one, such as `--workload {}`", first(some);
         NoDemand::Empty => "check `--region`, `--tag` and the account";
         NoDemand::Training { services, .. } if services.is_empty() => "`gpucost place --jobs FILE` places training jobs";

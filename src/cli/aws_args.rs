@@ -2,7 +2,8 @@
 
 use super::{Io, Outcome, flags, parsers, refusal};
 use crate::config::SettingsFile;
-use crate::sources::aws::{AwsOptions, AwsService, DEFAULT_ROLE, Organization, Role};
+use crate::sources::aws::{AwsOptions, AwsService, DEFAULT_ROLE, Notice, Organization, Role};
+use crate::sources::store::BucketAccess;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
@@ -38,7 +39,8 @@ parsers! {
     }).filter(|deadline| *deadline <= LONGEST_DEADLINE), "expected a duration of at most 6h, such as 90s or 5m";
     fn account_id(text) -> String = Some(text.trim().to_owned()).filter(|id| id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())), "expected an account ID of 12 digits";
     pub(super) fn role(text) -> String = Role::named(text).map(|_| text.to_owned()), format!("expected the name or the ARN of a role, such as {DEFAULT_ROLE}");
-    pub(super) fn external_id(text) -> String = is_external_id(text).then(|| text.to_owned()), "expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`";
+    /// What AWS takes: 2 to 1,224 characters of a few kinds.
+    pub(super) fn external_id(text) -> String = ((2..=1_224).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || "+=,.@:/-_".contains(c))).then(|| text.to_owned()), "expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`";
 }
 
 flags! {
@@ -78,17 +80,50 @@ flags! {
     }
 }
 
-impl BucketArgs {
-    /// How AWS is reached for it. The profile is by precedence: flag, environment, file.
+impl AwsArgs {
+    /// How AWS is reached.
     pub(super) fn options(&self, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
-        let own = io.variable("GPUCOST_PROFILE");
-        let profile = self.profile.as_ref().or(own).or(settings.profile.as_ref());
         AwsOptions {
-            profile: profile.cloned(),
+            profile: profile(self.profile.as_ref(), settings, io),
+            services: Vec::new(),
+            asks_opinions: false,
+            as_of: io.now,
             endpoint_url: self.endpoint_url.clone(),
-            ..AwsOptions::default()
+            deadline: self.deadline.unwrap_or(DEFAULT_DEADLINE),
+            notice: Notice::default(),
         }
     }
+
+    /// How a bucket is reached.
+    pub(super) fn access(&self, settings: &SettingsFile, io: &Io<'_>) -> BucketAccess {
+        bucket_access((self.profile.as_ref(), self.endpoint_url.as_ref()), settings, io)
+    }
+}
+
+impl BucketArgs {
+    /// How it is reached.
+    pub(super) fn access(&self, settings: &SettingsFile, io: &Io<'_>) -> BucketAccess {
+        bucket_access((self.profile.as_ref(), self.endpoint_url.as_ref()), settings, io)
+    }
+}
+
+/// How AWS is reached for a bucket: as for everything else, unless S3 has an endpoint of its
+/// own.
+fn bucket_access(
+    (named, endpoint_url): (Option<&String>, Option<&String>),
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> BucketAccess {
+    let own = io.variable("AWS_ENDPOINT_URL_S3");
+    BucketAccess {
+        profile: profile(named, settings, io),
+        endpoint_url: endpoint_url.or(own).cloned(),
+    }
+}
+
+/// The profile by precedence: flag, environment, file.
+fn profile(flag: Option<&String>, settings: &SettingsFile, io: &Io<'_>) -> Option<String> {
+    flag.or(io.variable("GPUCOST_PROFILE")).or(settings.profile.as_ref()).cloned()
 }
 
 impl OrgArgs {
@@ -117,11 +152,8 @@ pub(super) fn named_role(text: Option<&str>) -> Role {
     text.and_then(Role::named).unwrap_or_default()
 }
 
-/// Whether it is what AWS takes: 2 to 1,224 characters of a few kinds.
-fn is_external_id(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+=,.@:/-_".contains(c);
-    (2..=1_224).contains(&text.len()) && text.chars().all(is_plain)
-}
+/// Throttling passes, as a rule within a minute.
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(300);
 
 /// The longest deadline: what a job of a code host may take.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(6 * 3600);

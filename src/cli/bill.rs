@@ -1,25 +1,37 @@
 //! `gpucost bill`: what was really paid, and how that differs from an audit.
 
 use super::args::{DocFormat, EstateArgs, file_place, place};
+use super::history::{self, Opening};
+use super::live::unopened;
 use super::planning::Planning;
 use super::scope::invocation;
 use super::{
-    ExitCode, Failure, Io, Outcome, bill_history, estate, flags, hint, hinted, live, output,
-    refusal, usage_history,
+    ExitCode, Failure, Io, Outcome, estate, flags, hint, hinted, live, output, refusal, refuse_if,
+    refused,
 };
-use crate::analysis::expected_bill;
-use crate::billing::{Bill, BillKey, Expected, Ledger, ResourceHours, TooLarge};
-use crate::config::SettingsFile;
-use crate::domain::{BillFiles, BillLine, Currency, Gap, counted, shell_word, shown};
-use crate::report::{BillAudit, BillOrigin, bill_answer, negotiated_rates, price_file};
+use crate::analysis::{RecordedExpectation, TooManyHours, expected_bill};
+use crate::billing::{Bill, BillKey, Expected, Ledger, NotStored, ResourceHours, TooLarge};
+use crate::config::{SettingsFile, parse_duration};
+use crate::domain::{
+    BillFiles, BillKept, BillLine, Currency, Gap, MonthlyBill, RecordedRun, counted, safe,
+    shell_word, shown,
+};
+use crate::report::text::fit;
+use crate::report::{
+    BillAudit, BillOrigin, bill_answer, kept_bill_text, negotiated_rates, price_file,
+};
 use crate::sources::SourceError;
-use crate::sources::aws::Notice;
 use crate::sources::files::{
-    BillError, BillOptions, read_bill, read_bill_of, try_writing, write_whole,
+    BillError, BillOptions, HistoryError, Records, read_bill, read_bill_of, try_writing,
+    write_whole,
 };
 use crate::sources::store::Place;
+use crate::trend::date_of;
 use clap::ValueHint;
-use std::io;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -79,9 +91,12 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     };
     let read = read(args, &options, &mut each, settings, io)?;
     if args.record.is_some() {
-        bill_history::check_once(&read.in_two_forms)?;
+        check_once(&read.in_two_forms)?;
     }
-    let kept = hours.map(ResourceHours::finish).transpose().map_err(bill_history::refused)?;
+    let kept = hours.map(ResourceHours::finish).transpose().map_err(|error| hinted! { error;
+        NotStored::TooLarge => "record fewer billing periods at a time, or use `gpucost history bill`, which writes the same table of bills of any size";
+        NotStored::Undated(_) => "export the bill with its billing period";
+    })?;
     let bill = ledger.finish().map_err(|error| {
         hinted! { error;
             TooLarge::Bill => "pass fewer billing periods at a time";
@@ -99,7 +114,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     let files = counted(origin.read.files.len(), "file", "files");
     output::say(&format!("read {lines} of {files}"), out, io);
     if let Some((place, kept)) = args.record.as_ref().zip(kept) {
-        bill_history::keep(kept, place, (&args.estate, settings), io)?;
+        keep_months(kept, place, args, settings, io)?;
     }
     let mut code = ExitCode::Done;
     if let Some(Compared { instances, gaps, warning, .. }) = compared {
@@ -131,9 +146,8 @@ fn read(
     if let Some(paths) = paths.collect::<Option<Vec<PathBuf>>>() {
         return read_bill(&paths, options, each).map_err(unreadable);
     }
-    let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let access = usage_history::bucket_access(&aws, io);
-    let read = live::run(&args.estate.out, &Notice::default(), io, async |progress| {
+    let access = args.estate.aws.access(settings, io);
+    let read = live::run(&args.estate.out, io, async |progress| {
         read_bill_of(&args.files, &access, options, each, progress).await
     });
     read?.map_err(unreadable)
@@ -145,10 +159,9 @@ fn is_compared(args: &BillArgs) -> Outcome<bool> {
     let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
     let is_recorded = of.history.is_some();
     let is_selected = !(of.tag.is_empty() && of.exclude_tag.is_empty());
-    if is_selected && !is_read && !args.compare {
-        return Err(refusal!("`--tag` and `--exclude-tag` select instances of an estate";
-            "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`"));
-    }
+    refuse_if!(is_selected && !is_read && !args.compare;
+        "`--tag` and `--exclude-tag` select instances of an estate";
+        "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`");
     Ok(is_read || args.compare || is_recorded)
 }
 
@@ -161,14 +174,7 @@ fn compared(
     let (of, settings) = (&args.estate, &planning.settings);
     let is_live = args.compare || of.kubernetes.is_given();
     if let Some(place) = of.history.as_ref().filter(|_| !is_live) {
-        let (origin, expected) = bill_history::recorded((of, settings), place, io)?;
-        let compared = Compared {
-            instances: expected.instances.len(),
-            gaps: Vec::new(),
-            origin,
-            warning: None,
-        };
-        return Ok((compared, expected));
+        return recorded(of, place, settings, io);
     }
     let estate = estate::read(of, settings, io)?;
     let bill = expected_bill(&estate, &settings.policy);
@@ -265,4 +271,154 @@ fn unreadable(error: BillError) -> Failure {
         BillError::Alike { .. } => "pass one of them, or the directory with its manifest";
         BillError::Overlap { .. } => "pass the latest reading of a billing period alone, or the directory with its manifest";
     }
+}
+
+/// What a history keeps of the hours of instances.
+struct Found {
+    /// Absent where no run kept hours of these days.
+    expected: Option<Expected>,
+    days_missing: u64,
+    problems: Vec<HistoryError>,
+}
+
+/// Reads what the runs of a history expect: of all days that they kept, or of those in
+/// `--lookback` before `--as-of`.
+///
+/// # Errors
+/// When it cannot be read, or kept no hours of these days.
+fn recorded(
+    args: &EstateArgs,
+    place: &Place,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Outcome<(Compared, Expected)> {
+    history::check(place)?;
+    let (first, end) = days(args, io)?;
+    let is_wanted =
+        |day: Date| first.is_none_or(|first| day >= first) && end.is_none_or(|end| day < end);
+    let history = Opening::of(Some(place), args.aws.access(settings, io))
+        .attempt(&args.out, io, async |records| recorded_hours(&records, &is_wanted).await)?
+        .map_err(|error| unread(error, place))?
+        .map_err(Failure::hinted("compare fewer days with `--as-of` and `--lookback`"))?;
+    for problem in &history.problems {
+        output::say(&safe(&format!("warning: the history cannot use {problem}")), &args.out, io);
+    }
+    let expected = history.expected.ok_or_else(refused!(
+        "no run of the history kept hours of instances on these days";
+        "record every night with `gpucost history record`; versions before kept only days. \
+         Without hours, compare with an estate: `--from`, or `--compare`"))?;
+    let origin = BillAudit {
+        flags: flags_of_days(args, place),
+        hours: expected.hours,
+        skipped: 0,
+        days_missing: history.days_missing,
+    };
+    let instances = expected.instances.len();
+    Ok((Compared { instances, gaps: Vec::new(), origin, warning: None }, expected))
+}
+
+async fn recorded_hours(
+    records: &Records,
+    is_wanted: &dyn Fn(Date) -> bool,
+) -> Result<Result<Found, TooManyHours>, HistoryError> {
+    let (mut runs, problems) = records.hour_runs(None).await?;
+    runs.retain(|hour_run| hour_run.has_hours());
+    let kept: Vec<RecordedRun> = runs.iter().map(|hour_run| hour_run.run.clone()).collect();
+    let mut history = Found { expected: None, days_missing: 0, problems };
+    let Some(mut expectation) = RecordedExpectation::new(&kept, is_wanted) else {
+        return Ok(Ok(history));
+    };
+    history.days_missing = expectation.days_missing();
+    for (index, run) in runs.iter().enumerate() {
+        if !expectation.wanted().contains(&index) {
+            continue;
+        }
+        let mut added = Ok(());
+        let mut each = |hour| {
+            if added.is_ok() {
+                added = expectation.add(index, hour);
+            }
+        };
+        records.read_hours(run, &mut each).await?;
+        if let Err(error) = added {
+            return Ok(Err(error));
+        }
+    }
+    history.expected = Some(expectation.expected());
+    Ok(Ok(history))
+}
+
+/// The first of the days, and the one after the last, where flags say so.
+fn days(args: &EstateArgs, io: &Io<'_>) -> Outcome<(Option<Date>, Option<Date>)> {
+    let end = args.as_of.map(date_of);
+    let Some(lookback) = &args.lookback else { return Ok((None, end)) };
+    let lookback = parse_duration(lookback).map_err(Failure::input)?;
+    let first = args.as_of.unwrap_or(io.now).checked_sub(lookback).unwrap_or(Timestamp::MIN);
+    Ok((Some(date_of(first)), end))
+}
+
+/// The flags that lead to the same days, each with a blank before it.
+fn flags_of_days(args: &EstateArgs, place: &Place) -> String {
+    let mut flags = history::flag(Some(place));
+    if let Some(as_of) = args.as_of {
+        flags.push_str(&format!(" --as-of {as_of}"));
+    }
+    if let Some(lookback) = &args.lookback {
+        flags.push_str(&format!(" --lookback {}", shell_word(lookback)));
+    }
+    flags
+}
+
+/// What it means that a history cannot be read.
+fn unread(error: HistoryError, place: &Place) -> Failure {
+    if error.why.kind() != ErrorKind::InvalidData {
+        return unopened(error);
+    }
+    Failure::hinted(format!(
+        "`gpucost history verify {}` names every file with which something is wrong",
+        shell_word(&place.word())
+    ))(error)
+}
+
+/// Columns of the number of an account in a message.
+const SHOWN_COLUMNS: usize = 60;
+
+/// Refuses files of several formats with lines of one payer: a month that is in two of them would
+/// be kept with twice its cost.
+fn check_once(in_two_forms: &BTreeSet<String>) -> Outcome<()> {
+    let Some(payer) = in_two_forms.first() else { return Ok(()) };
+    let payer = fit(payer, SHOWN_COLUMNS);
+    Err(refusal!(
+        "files of several formats have lines of the payer {payer}, and a bill is recorded from \
+         one: a month that is in both would count twice";
+        "record the files of one export at a time"))
+}
+
+/// Keeps each month of a bill, and says so in lines.
+///
+/// # Errors
+/// When it cannot be written.
+fn keep_months(
+    bills: Vec<MonthlyBill>,
+    place: &Place,
+    args: &BillArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Outcome<()> {
+    let (of, now) = (&args.estate, io.now);
+    let history = Opening::of(Some(place), of.aws.access(settings, io));
+    let kept = history.attempt(&of.out, io, async |records| {
+        let mut kept: Vec<(MonthlyBill, BillKept)> = Vec::new();
+        for bill in bills {
+            let as_kept = records.record_bill(&bill, now).await?;
+            kept.push((bill, as_kept));
+        }
+        Ok(kept)
+    });
+    for (bill, kept) in kept?.map_err(unopened)? {
+        let (rows, place) = (bill.rows.len(), place.to_string());
+        let line = kept_bill_text(bill.month, &bill.payer, rows, &place, kept);
+        output::say(&line, &of.out, io);
+    }
+    Ok(())
 }

@@ -1,15 +1,22 @@
-//! Flags of `gpucost capacity`.
+//! Flags of `gpucost capacity`, and the workload that they name.
 
 use super::args::{DocFormat, EstateArgs, names_of};
 use super::choices::{above_zero, within};
 use super::model_args::{self, ModelArgs, dtype, passed, share};
-use super::planner_flags::{self, rate};
+use super::planning::{self, rate};
 use super::rightsize::{bound, size_mib};
-use super::{choices, flags, parsers};
+use super::scope::invocation;
+use super::{
+    Failure, Io, Outcome, choices, did_you_mean, estate, flags, hinted, parsers, refuse_if,
+};
+use crate::analysis::{Audit, NotMeasured, audit};
+use crate::config::SettingsFile;
+use crate::domain::Risk;
 use crate::planners::batching::CurvePoint;
 use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
 use crate::planners::model::Dtype;
 use crate::savings::Bound;
+use crate::usage::Estate;
 use std::path::PathBuf;
 
 /// Times that are evaluated, in seconds: a microsecond to eleven days.
@@ -30,7 +37,7 @@ pub(super) struct SampledBatch {
 
 parsers! {
     /// A length of time in seconds.
-    fn seconds(text) -> f64 = planner_flags::seconds(text).filter(|seconds| SECONDS.contains(seconds)), "expected a duration above zero such as 250ms, 1.5s or 2m";
+    fn seconds(text) -> f64 = planning::seconds(text).filter(|seconds| SECONDS.contains(seconds)), "expected a duration above zero such as 250ms, 1.5s or 2m";
     /// A percentile, such as `p95`.
     fn percentile(text) -> f64 = within(text.strip_prefix('p').unwrap_or(text), 50.0..=99.99), "expected a percentile from p50 to p99.99, such as p95";
     /// Percent beyond what is expected.
@@ -38,7 +45,7 @@ parsers! {
     /// Tokens, of a request or per second.
     fn tokens(text) -> f64 = above_zero(text.trim(), MOST_TOKENS), "expected a number of tokens above zero, at most 1000000000";
     /// A wait up to an hour, in seconds.
-    fn wait(text) -> f64 = planner_flags::seconds(text).filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds)), "expected a time up to one hour, such as 20ms, 1.5s or 2m";
+    fn wait(text) -> f64 = planning::seconds(text).filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds)), "expected a time up to one hour, such as 20ms, 1.5s or 2m";
     /// A point such as 8:210.
     fn point(text) -> CurvePoint = text.split_once(':').and_then(|(batch, items)| {
         Some(CurvePoint { batch: batch.trim().parse().ok()?, items_per_second: items.trim().parse().ok()? })
@@ -142,6 +149,45 @@ flags! {
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
         estate: EstateArgs = command(flatten);
+    }
+}
+
+impl CapacityArgs {
+    /// The command that shows the same estate.
+    pub(super) fn audit_command(&self) -> String {
+        let flags = invocation(&self.estate, None).estate_flags();
+        format!("`gpucost audit{flags}`")
+    }
+
+    /// Fails for an estate of which no workload is named.
+    pub(super) fn check_estate(&self) -> Outcome<()> {
+        refuse_if!(self.workload.is_none() && self.estate.is_named();
+            "an estate needs `--workload`";
+            "{} lists the workloads", self.audit_command());
+        Ok(())
+    }
+
+    /// What an audit says of a workload, and its estate with the gaps of the audit.
+    pub(super) fn audited<T>(
+        &self,
+        settings: &SettingsFile,
+        workload: impl FnOnce(&Audit) -> Result<T, NotMeasured>,
+        io: &mut Io<'_>,
+    ) -> Outcome<(T, Estate)> {
+        let mut estate = estate::read(&self.estate, settings, io)?;
+        let audit = audit(&estate, &settings.policy, Risk::Medium);
+        let measured = workload(&audit).map_err(|error| self.unmeasured(error))?;
+        estate.gaps = audit.gaps;
+        Ok((measured, estate))
+    }
+
+    fn unmeasured(&self, error: NotMeasured) -> Failure {
+        hinted! { error;
+            NotMeasured::Unknown { nearest, .. } => "{}", did_you_mean(nearest, &format!("{} lists the workloads", self.audit_command()));
+            NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
+            NotMeasured::NoGpu(_) => "choose a workload with GPUs";
+            NotMeasured::Unmeasured(_) => "{} lists what is missing", self.audit_command();
+        }
     }
 }
 

@@ -2,14 +2,15 @@
 //! saves.
 
 use super::capacity_args::{BatchArgs, CapacityArgs, SampledBatch};
-use super::capacity_measured::{audited, check_estate};
 use super::model_args::{MemoryArgs, ModelArgs};
 use super::planning::Planning;
-use super::{Failure, Io, Outcome, hint, known_prices, output, refusal, refused, sampled};
+use super::{
+    Failure, Io, Outcome, hint, known_prices, output, refusal, refuse_if, refused, sampled,
+};
 use crate::analysis::{Audit, Question, RunningWorkload, running_workload};
 use crate::catalog::shape;
 use crate::config::SettingsFile;
-use crate::domain::{InstanceShape, Policy, PriceKey, shell_word, shown};
+use crate::domain::{InstanceShape, Policy, PriceKey, RunFacts, shell_word, shown};
 use crate::planners::batching::{BatchingRequest, Machine, batching};
 use crate::planners::batching::{CurvePoint, ThroughputCurve};
 use crate::planners::model::Dtype;
@@ -33,14 +34,13 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     let read: Vec<_> = samples.chain([("--from", estate.from.as_deref())]).collect();
     let planning = Planning::of_estate(estate, args.format, &read, io)?;
     let settings = &planning.settings;
-    check_estate(args)?;
-    if args.workload.is_none() && !estate.profile_data.is_empty() {
-        return Err(refusal!("`--profile-data` shows the throughput at one load alone";
-            "pass a run at each batch, as in `--curve-data 8:run.jsonl`"));
-    }
+    args.check_estate()?;
+    refuse_if!(args.workload.is_none() && !estate.profile_data.is_empty();
+        "`--profile-data` shows the throughput at one load alone";
+        "pass a run at each batch, as in `--curve-data 8:run.jsonl`");
     let looked_up = args.workload.as_deref().map(|name| {
         let running = |audit: &Audit| running_workload(audit, name, &settings.policy);
-        audited(args, settings, running, io)
+        args.audited(settings, running, io)
     });
     let (running, estate) = looked_up.transpose()?.unzip();
     let (gathered, seen) =
@@ -126,8 +126,9 @@ fn throughput(
             (curve_of(args, shape, policy)?, source, ("instance", "instances"), 1)
         }
         (None, None) => {
-            return Err(refusal!("how fast a model is served depends on the instance type";
-                "pass `--type`, such as `--type g6e.xlarge`"));
+            return Err(refusal!(
+            "how fast a model is served depends on the instance type";
+            "pass `--type`, such as `--type g6e.xlarge`"));
         }
     };
     let curve = ThroughputCurve::new(points)?;
@@ -205,34 +206,24 @@ impl MeasuredCurve {
         unit: Option<&str>,
         settings: &SettingsFile,
     ) -> Outcome<Option<Self>> {
-        let mut curve_so_far: Option<Self> = None;
+        let mut curve: Option<Self> = None;
         for run in runs {
             let profile = sampled::profile_of(&run.path, settings)?;
             let (unit, items_per_second) = units_per_second(&profile, unit, &run.path)?;
-            let point = CurvePoint { batch: run.batch, items_per_second };
-            let facts = profile.facts;
-            match &mut curve_so_far {
-                Some(curve) if curve.instance_type != facts.instance_type => {
-                    return Err(refusal!(
-                        "{} was sampled on another type than the first of `--curve-data`",
-                        shown(&run.path);
-                        "pass runs on one type"));
-                }
-                Some(curve) => curve.points.push(point),
-                None => {
-                    curve_so_far = Some(Self {
-                        points: vec![point],
-                        source: format!("{unit} per second and GPU in --curve-data"),
-                        instance_type: facts.instance_type,
-                        region: facts.region,
-                    });
-                }
-            }
-        }
-        if let Some(curve) = &mut curve_so_far {
+            let RunFacts { instance_type, region, .. } = profile.facts;
+            let curve = curve.get_or_insert_with(|| Self {
+                points: Vec::new(),
+                source: format!("{unit} per second and GPU in --curve-data"),
+                instance_type: instance_type.clone(),
+                region,
+            });
+            refuse_if!(curve.instance_type != instance_type;
+                "{} was sampled on another type than the first of `--curve-data`", shown(&run.path);
+                "pass runs on one type");
+            curve.points.push(CurvePoint { batch: run.batch, items_per_second });
             curve.points.sort_by_key(|point| point.batch);
         }
-        Ok(curve_so_far)
+        Ok(curve)
     }
 }
 
@@ -250,12 +241,12 @@ fn units_per_second(
         [done] => *done,
         [] => {
             return Err(refusal!("{file} does not say how many requests were done";
-                "sample it with `gpucost profile --samples run.jsonl --log server.log --log-unit \
-                 requests=TEXT`, or pass `--curve`"));
+            "sample it with `gpucost profile --samples run.jsonl --log server.log --log-unit \
+             requests=TEXT`, or pass `--curve`"));
         }
         [first, ..] => {
             return Err(refusal!("{file} counted {} units", of_name.len();
-                "pass the one that is a request, such as `--unit {}`", first.unit));
+            "pass the one that is a request, such as `--unit {}`", first.unit));
         }
     };
     let seconds = profile.end.elapsed_seconds;

@@ -1,26 +1,30 @@
-//! `gpucost check`: the audit as a gate.
+//! `gpucost check`: the audit as a gate, and `--terraform-plan`, the gate before anything runs.
 
 use super::args::{DocFormat, EstateArgs, RISKS, doc_formats, place};
 use super::diff::unreadable;
 use super::history::read_recorded;
-use super::price_age::PriceAge;
-use super::schemas::SchemaName;
+use super::known_prices::{PriceAge, is_several};
+use super::setup::SchemaName;
 use super::{
-    ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, output, refusal,
-    refused, scope,
+    ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, hinted, known_prices,
+    output, refusal, refuse_if, refused, scope,
 };
 use crate::analysis::gate::{
-    Baseline, GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule,
+    Baseline, GateOutcome, GatePolicy, GateReport, SpendHistory, gate, gate_plan, policy_rule,
+    unjudged_by_plan,
 };
-use crate::analysis::{Audit, audit_once};
+use crate::analysis::{Audit, audit_once, price_plan};
+use crate::catalog::Prices;
 use crate::config::{POLICY_FILE, STARTING_POLICY, SettingsFile, read_policy};
-use crate::domain::{Gap, GapSubject, PastAudit, Risk, counted, safe, shell_word, shown};
+use crate::domain::{
+    Gap, GapSubject, PastAudit, Risk, TerraformPlan, counted, safe, shell_word, shown,
+};
 use crate::report::text::minute;
 use crate::report::{
     Doc, GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
-    gate_slack,
+    gate_slack, terraform_brief, terraform_doc,
 };
-use crate::sources::files::{read_report, write_whole};
+use crate::sources::files::{TerraformError, read_report, read_terraform_plan, write_whole};
 use crate::sources::store::Place;
 use clap::{Subcommand, ValueEnum, ValueHint};
 use jiff::{SignedDuration, Timestamp};
@@ -83,13 +87,23 @@ pub(super) enum CheckAction {
 }
 
 pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
-    if args.estate.redact {
-        return Err(refusal!("`--redact` masks the names that a policy refers to";
-            "run the check without it; `gpucost audit --redact` creates a shareable report"));
+    match (&args.action, &args.terraform_plan) {
+        (Some(CheckAction::Init(args)), _) => init(args, io),
+        (None, Some(plan)) => check_plan(plan, args, io),
+        (None, None) => check_estate(args, io),
     }
+}
+
+fn check_estate(args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
+    refuse_if!(args.estate.redact;
+        "`--redact` masks the names that a policy refers to";
+        "run the check without it; `gpucost audit --redact` creates a shareable report");
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit_command::risk(args.risk, &settings, io)?;
-    let (path, name) = policy_file(args, io)?;
+    // Without a policy nothing would be demanded, and everything would pass.
+    let (path, name) = found_policy(args, io).ok_or_else(refused!(
+        "no policy found: {POLICY_FILE} is not in the current directory";
+        "run `gpucost check init` to create a starter policy, or pass `--policy FILE`"))?;
     check_files(args, Some(&path))?;
     let policy = policy(&path, &name)?;
     let past = args.baseline.as_deref().map(read_report).transpose().map_err(unreadable)?;
@@ -181,8 +195,8 @@ fn spend_history(
 ) -> Outcome<Option<SpendHistory>> {
     let place = args.recorded_audits.as_ref().or(args.estate.history.as_ref());
     let Some(place) = place.filter(|_| policy.has_forecasts()) else { return Ok(None) };
-    let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
+    let access = args.estate.aws.access(settings, io);
+    let recorded = read_recorded(Some(place), access, &args.estate.out, io)?;
     Ok(Some(SpendHistory {
         place: shell_word(&place.word()),
         days: recorded.rows,
@@ -191,17 +205,9 @@ fn spend_history(
     }))
 }
 
-/// The policy file and what reports call it: `--policy`, `GPUCOST_POLICY`, or
-/// the usual file of the folder. Without one nothing would be demanded, and
-/// everything would pass.
-pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Outcome<(PathBuf, String)> {
-    found_policy(args, io).ok_or_else(refused!(
-        "no policy found: {POLICY_FILE} is not in the current directory";
-        "run `gpucost check init` to create a starter policy, or pass `--policy FILE`"))
-}
-
-/// The same where there may be none.
-pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, String)> {
+/// The policy file and what reports call it, where there is one: `--policy`, `GPUCOST_POLICY`, or the
+/// usual file of the folder.
+fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, String)> {
     let named = args.policy.clone().or_else(|| io.variable("GPUCOST_POLICY").map(PathBuf::from));
     if let Some(path) = named {
         let name = shown(&path);
@@ -211,12 +217,12 @@ pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, St
     usual.exists().then(|| (usual, POLICY_FILE.to_owned()))
 }
 
-pub(super) fn policy(path: &Path, name: &str) -> Outcome<GatePolicy> {
+fn policy(path: &Path, name: &str) -> Outcome<GatePolicy> {
     read_policy(path, name).map_err(estate::unreadable_policy)
 }
 
 /// What is written must not take the place of what is read.
-pub(super) fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Outcome<()> {
+fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Outcome<()> {
     let plan = args.terraform_plan.as_deref();
     let named = [
         ("--policy", policy),
@@ -231,7 +237,7 @@ pub(super) fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Outcome<()
 /// Prints a report in the format by precedence: flag, environment, file, table. A format that
 /// only other commands know is not an error there. Annotations are commands to the code host,
 /// and nothing else is.
-pub(super) fn print(
+fn print(
     doc: Doc,
     (report, brief): (&GateReport, &GateBrief),
     args: &CheckArgs,
@@ -270,7 +276,7 @@ fn invocation(args: &CheckArgs) -> Invocation {
 
 /// What is said of an outcome, and its exit code. `nothing` is said when there
 /// was nothing to judge.
-pub(super) fn ending(
+fn ending(
     report: &GateReport,
     gaps: &[Gap],
     nothing: &str,
@@ -357,12 +363,11 @@ fn kept(report: &GateReport, nothing: &str) -> String {
     line
 }
 
-pub(super) fn init(args: &InitArgs, io: &mut Io<'_>) -> Outcome {
+fn init(args: &InitArgs, io: &mut Io<'_>) -> Outcome {
     let is_stdout = args.output.as_deref() == Some(Path::new("-"));
-    if is_stdout && args.schema {
-        return Err(refusal!("`--schema` writes a file beside the policy, not to stdout";
-            "run `gpucost setup schema policy` to print the schema"));
-    }
+    refuse_if!(is_stdout && args.schema;
+        "`--schema` writes a file beside the policy, not to stdout";
+        "run `gpucost setup schema policy` to print the schema");
     if is_stdout {
         return output::print(STARTING_POLICY.as_bytes(), io);
     }
@@ -406,4 +411,86 @@ fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
         fs::remove_file(path)?;
     }
     written
+}
+
+/// What a plan is called that comes over stdin.
+const STDIN: &str = "stdin";
+
+fn check_plan(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
+    let out = &args.estate.out;
+    let settings = estate::settings(out, io)?;
+    // What a plan changes is worth reading before anybody writes a policy.
+    let policy_found = found_policy(args, io);
+    check_files(args, policy_found.as_ref().map(|(path, _)| path.as_path()))?;
+    let policy = policy_found.as_ref().map(|(path, name)| policy(path, name)).transpose()?;
+    let policy = policy.unwrap_or_default();
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    let region = region_of_plan(args, &settings, io)?;
+    let (plan, name) = read_plan(path, region.as_deref(), "--terraform-plan")?;
+
+    let book = known_prices::book(args.estate.offline, &settings, io)?;
+    let terms = &settings.policy;
+    let prices = Prices::new(&book, &terms.discount_percent);
+    let change = price_plan(&plan, &prices, terms.hours_per_month);
+    let warning = age.check(change.oldest_seen_on(), io.now)?;
+    let mut report = gate_plan(&change, &policy, &name, io.now);
+    report.settings = settings.money_settings(&io.folder);
+    let unjudged = unjudged_by_plan(&policy);
+    refuse_if!(policy_found.is_some() && report.checks.is_empty() && !change.rows.is_empty();
+        "no rule in the policy applies to a plan";
+        "supported: budgets, tags, allowed types and regions, price age; see docs/terraform.md");
+    let brief = terraform_brief(&change, &unjudged, &name, io.now);
+    print(terraform_doc(&change, &report, &brief, &name), (&report, &brief), args, &settings, io)?;
+    output::warn(warning, out, io);
+    let line = format!(
+        "checked {} that {} GPU instances; {}",
+        counted(change.rows.len(), "resource", "resources"),
+        if change.rows.len() == 1 { "runs" } else { "run" },
+        counted(change.gaps.len(), "gap", "gaps")
+    );
+    output::say(&line, out, io);
+    let nothing = format!("nothing to check: {}", safe(&change.nothing().unwrap_or_default()));
+    Ok(ending(&report, &change.gaps, &nothing, args, io))
+}
+
+/// The region of a plan that names none: of the flag or the settings, and not the default
+/// of an AWS profile.
+fn region_of_plan(
+    args: &CheckArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Outcome<Option<String>> {
+    if let Some(named) = &args.estate.aws.region {
+        refuse_if!(is_several(named);
+            "`--region {named}` is not a single region: with `--terraform-plan` it is the \
+             default where the plan sets none";
+            "pass one, such as `--region us-east-1`");
+        return Ok(Some(named.trim().to_owned()));
+    }
+    let usual = io.variable("GPUCOST_REGION").or(settings.region.as_ref());
+    Ok(usual.filter(|name| !is_several(name)).cloned())
+}
+
+/// Reads the plan that a flag names; `region` stands in where the plan names none.
+pub(super) fn read_plan(
+    path: &Path,
+    region: Option<&str>,
+    flag: &str,
+) -> Outcome<(TerraformPlan, String)> {
+    let (plan, name) = if path.as_os_str() == "-" {
+        let stdin = std::io::stdin().lock();
+        (read_terraform_plan(stdin, STDIN, region), STDIN.to_owned())
+    } else {
+        let name = shown(path);
+        let plan = File::open(path)
+            .map_err(|source| TerraformError::Io { name: name.clone(), source })
+            .and_then(|file| read_terraform_plan(file, &name, region));
+        (plan, name)
+    };
+    let plan = plan.map_err(|error| hinted! { error;
+        TerraformError::Io { .. } => "check the path passed to `{flag}`";
+        TerraformError::Other { .. } => "create one in UTF-8 with `terraform plan -out plan.bin && terraform show -json plan.bin > plan.json`";
+        TerraformError::Malformed { .. } => "use a plan written by `terraform show -json`; see docs/terraform.md";
+    })?;
+    Ok((plan, name))
 }

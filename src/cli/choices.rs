@@ -98,6 +98,17 @@ parsers! {
 /// The largest number that a planner takes from a flag.
 const MOST_STATED: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
 
+/// Names of choices, one a line, with what each is.
+pub(super) fn listed<'a, T: ValueEnum + 'a>(choices: impl Iterator<Item = &'a T>) -> String {
+    let values: Vec<PossibleValue> = choices.filter_map(T::to_possible_value).collect();
+    let width = values.iter().map(|value| value.get_name().len()).max().unwrap_or(0);
+    let line = |value: &PossibleValue| {
+        let about = value.get_help().map(ToString::to_string);
+        format!("{:width$}  {}\n", value.get_name(), about.unwrap_or_default())
+    };
+    values.iter().map(line).collect()
+}
+
 /// What a flag's value is called on the command line.
 pub(super) fn name_of(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())

@@ -1,6 +1,6 @@
-//! The commands.
+//! The commands, and what `-h` shows: the commands by what somebody wants, and of each the flags that
+//! matter most, with two examples. `--help` shows everything.
 
-use super::help;
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Audit GPU instances: what they cost, what is wasted, and why.
@@ -30,7 +30,7 @@ macro_rules! commands {
             /// Show how a finding, verdict, cost or plan was derived
             ///
             /// Uses the last audit of a live account, unless `--from` or `--demo` is given.
-            Explain(super::args::ExplainArgs) = explain::run, 19, ["explain --demo llm-poc-old", "explain i-0123456789abcdef0 --format json"], [];
+            Explain(super::explain::ExplainArgs) = explain::run, 19, ["explain --demo llm-poc-old", "explain i-0123456789abcdef0 --format json"], [];
             /// Print how to carry out the actions of the plan: a runbook or a script
             ///
             /// Each action has the checks before it, its commands and files, the way back, and what
@@ -51,7 +51,7 @@ macro_rules! commands {
             /// Compare commitments with on-demand prices
             ///
             /// Evaluates the fleet, or with `--type` one instance type, without calling a cloud.
-            Reserved(super::args::ReservedArgs) = reserved::run, 8, ["reserved --demo", "reserved --type p4d.24xlarge --region us-east-1"], ["Custom prices", "hours-per-month", "payment", "recorded-audits"];
+            Reserved(super::reserved::ReservedArgs) = reserved::run, 8, ["reserved --demo", "reserved --type p4d.24xlarge --region us-east-1"], ["Custom prices", "hours-per-month", "payment", "recorded-audits"];
             /// Pack tenants onto shared GPUs: MIG, MPS and time-slicing
             ///
             /// Shows how many GPUs and instances they take, at which cost, and prints the
@@ -112,7 +112,7 @@ macro_rules! commands {
             ///
             /// The policy file is `gpucost-policy.toml`; `gpucost check init` creates a starter
             /// policy. With `--baseline`, only new or worse violations fail.
-            Check(super::check::CheckArgs) = run_check, 1, ["check init", "check --terraform-plan plan.json"], [];
+            Check(super::check::CheckArgs) = check::run, 1, ["check init", "check --terraform-plan plan.json"], [];
             /// Show what changed between two audits
             ///
             /// OLD and NEW are reports of `gpucost audit --format json`, or recorded estates.
@@ -128,21 +128,21 @@ macro_rules! commands {
         }
         "Data" {
             /// List GPU instances with shape, state, purchase option and price
-            Inventory(super::args::InventoryArgs) = inventory::run, 3, ["inventory --demo", "inventory --region all --format csv"], [];
+            Inventory(super::instances::InventoryArgs) = instances::inventory, 3, ["inventory --demo", "inventory --region all --format csv"], [];
             /// Look up and compare GPU prices offline
             Pricing(super::pricing::PricingArgs) = pricing::run, 5, ["pricing g5.xlarge p5.48xlarge", "pricing --gpu H100 --count 8 --region 'eu-*'"], ["max-price", "provider", "sort"];
             /// Show GPU utilization and metric coverage per instance
-            Metrics(super::args::MetricsArgs) = metrics::run, 4, ["metrics --demo", "metrics --region all --format csv"], [];
+            Metrics(super::instances::MetricsArgs) = instances::metrics, 4, ["metrics --demo", "metrics --region all --format csv"], [];
         }
         "Setup" {
             /// Print permissions, agent configuration, schemas, completions and manual pages
-            Setup(super::setup_args::SetupArgs) = setup::run, 22, ["setup iam", "setup metrics --region us-east-1"], [];
+            Setup(super::setup::SetupArgs) = run_setup, 22, ["setup iam", "setup metrics --region us-east-1"], [];
             /// Serve read-only tools to AI assistants, over the Model Context Protocol
             ///
             /// A client starts it and speaks on stdin and stdout. The tools are commands: audit,
             /// inventory, explain, pricing and select. They answer from recorded estates below
             /// `--root` and from the price catalog, without using the network unless `--live` is given.
-            Mcp(super::mcp_args::McpArgs) = run_mcp, 23, ["mcp", "mcp --help"], [];
+            Mcp(super::mcp::McpArgs) = run_mcp, 23, ["mcp", "mcp --help"], [];
         }
     } };
 }
@@ -156,20 +156,124 @@ macro_rules! declare {
         }
 
         /// How the short help shows each command.
-        pub(super) const ROWS: &[help::Row] = &[$($(($heading, $examples, &$hidden),)*)*];
+        const ROWS: &[Row] = &[$($(($heading, $examples, &$hidden),)*)*];
     };
 }
 commands!(declare);
 
 /// The whole command line, for parsing, completions and the manual.
 pub fn command() -> clap::Command {
-    help::shortened(Cli::command(), ROWS)
+    shortened(Cli::command(), ROWS)
+}
+
+/// Headings of flags that many commands share; `-h` shows those of [`FIRST`] alone.
+const SHARED: [&str; 7] = [
+    "AWS", "AWS organization", "Prometheus", "Kubernetes", "Estate", "Output", "Rows of the tables",
+];
+
+/// Flags of these headings that `-h` shows.
+const FIRST: [&str; 5] = ["demo", "format", "from", "output", "region"];
+
+/// Flags that only `--help` shows wherever they stand.
+const SPARE: [&str; 3] = ["max-price-age", "offline", "os"];
+
+/// How a command is shown: its heading, two examples, and the headings and flags of its own that
+/// only `--help` shows.
+type Row = (&'static str, [&'static str; 2], &'static [&'static str]);
+
+/// The command line with a short help; a row for each command, in their order.
+fn shortened(program: clap::Command, rows: &[Row]) -> clap::Command {
+    let (mut rows, mut list, mut heading) = (rows.iter(), String::new(), "");
+    let program = program.mut_subcommands(|command| {
+        let Some((own, examples, hidden)) = rows.next() else { return command };
+        if heading != *own {
+            heading = own;
+            list += &format!("{heading}:\n");
+        }
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        list += &format!("  {:<16} {about}\n", command.get_name());
+        let examples = examples.map(|example| format!("  gpucost {example}"));
+        shorten(command, hidden).after_help(format!("Examples:\n{}", examples.join("\n")))
+    });
+    program.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\nOptions:\n{{options}}\n\n\
+         -h after a command shows the flags that matter most, --help all of them.\n"
+    ))
+}
+
+/// Hides flags from the short help of a command and of those below it.
+fn shorten(command: clap::Command, hidden: &[&str]) -> clap::Command {
+    let is_spare = |arg: &clap::Arg| {
+        let flag = arg.get_long().unwrap_or_default();
+        let is_shared = arg.get_help_heading().is_some_and(|heading| SHARED.contains(&heading));
+        let mut names = arg.get_help_heading().into_iter().chain([flag]);
+        names.any(|name| hidden.contains(&name))
+            || SPARE.contains(&flag)
+            || (is_shared && !FIRST.contains(&flag))
+    };
+    let command = command.mut_args(|arg| {
+        let is_spare = is_spare(&arg);
+        arg.hide_short_help(is_spare)
+    });
+    command.mut_subcommands(|below| shorten(below, hidden))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{ROWS, command as program};
+    use clap::Command;
+
     #[test]
     fn the_command_line_is_consistent() {
-        super::command().debug_assert();
+        program().debug_assert();
+    }
+
+    /// Every command below one, with its words.
+    fn commands(command: &Command, words: &str) -> Vec<(String, Command)> {
+        let below = command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help");
+        below
+            .flat_map(|subcommand| {
+                let words = format!("{words} {}", subcommand.get_name());
+                let below = commands(subcommand, &words);
+                std::iter::once((words, subcommand.clone())).chain(below)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_short_help_fits_a_screen() {
+        let commands = commands(&program(), "gpucost").into_iter();
+        let lines = commands.map(|(words, mut command)| {
+            let text = command.render_help().to_string();
+            (words, text.lines().count())
+        });
+        let long: Vec<_> = lines.filter(|(_, lines)| *lines > 40).collect();
+        assert!(long.is_empty(), "{long:?}");
+    }
+
+    #[test]
+    fn the_examples_of_every_command_parse_and_what_it_hides_is_there() {
+        let program = program();
+        assert_eq!(program.get_subcommands().count(), ROWS.len());
+        for (command, (_, examples, hidden)) in program.get_subcommands().zip(ROWS) {
+            for example in examples {
+                assert_eq!(example.split(' ').next(), Some(command.get_name()));
+                let words = std::iter::once("gpucost").chain(example.split(' '));
+                let words = words.map(|word| word.replace('\'', "").into()).collect();
+                let words = crate::cli::demo::tell_apart(words, &program);
+                if let Err(error) = program.clone().try_get_matches_from(words) {
+                    let is_help = error.kind() == clap::error::ErrorKind::DisplayHelp;
+                    assert!(is_help, "{example}: {error}");
+                }
+            }
+            for name in hidden.iter().copied() {
+                let below = command.get_subcommands().flat_map(Command::get_arguments);
+                let mut flags = command.get_arguments().chain(below);
+                let is_there = flags.any(|arg| {
+                    arg.get_help_heading() == Some(name) || arg.get_long() == Some(name)
+                });
+                assert!(is_there, "{name} is neither a heading nor a flag");
+            }
+        }
     }
 }

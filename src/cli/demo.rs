@@ -1,7 +1,7 @@
 //! `--demo`: which of the estates inside the program, and what they are called.
 
+use super::choices::{listed, name_of};
 use crate::sources::files::Demo;
-use clap::builder::PossibleValue;
 use clap::{ArgMatches, Command, ValueEnum};
 use std::ffi::OsString;
 
@@ -9,11 +9,15 @@ use std::ffi::OsString;
 const UNNAMED: &str = "--demo=starter";
 
 /// What the word after `--demo` asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum DemoChoice {
-    /// An estate.
-    One(Demo),
-    /// The names of all of them.
+    /// One example of each situation, with the recommended action
+    Starter,
+    /// A fleet using a quarter of its GPUs, and the capacity it needs
+    QuarterUsed,
+    /// A mixed fleet, most of it best left unchanged
+    MixedFleet,
+    /// List the demo names only
     List,
 }
 
@@ -21,40 +25,10 @@ impl DemoChoice {
     /// The estate that is named. The list is printed before one is asked for.
     pub(super) fn demo(self) -> Demo {
         match self {
-            Self::One(demo) => demo,
-            Self::List => Demo::Starter,
+            Self::Starter | Self::List => Demo::Starter,
+            Self::QuarterUsed => Demo::QuarterUsed,
+            Self::MixedFleet => Demo::MixedFleet,
         }
-    }
-
-    /// Its name, and what the help says of it.
-    fn words(self) -> (&'static str, &'static str) {
-        let about = match self {
-            Self::One(Demo::Starter) => {
-                "One example of each situation, with the recommended action"
-            }
-            Self::One(Demo::QuarterUsed) => {
-                "A fleet using a quarter of its GPUs, and the capacity it needs"
-            }
-            Self::One(Demo::MixedFleet) => "A mixed fleet, most of it best left unchanged",
-            Self::List => return ("list", "List the demo names only"),
-        };
-        (self.demo().name(), about)
-    }
-}
-
-impl ValueEnum for DemoChoice {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::One(Demo::Starter),
-            Self::One(Demo::QuarterUsed),
-            Self::One(Demo::MixedFleet),
-            Self::List,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, about) = self.words();
-        Some(PossibleValue::new(name).help(about))
     }
 }
 
@@ -67,9 +41,7 @@ pub(super) fn is_list(matches: &ArgMatches) -> bool {
 
 /// The name of every estate, one a line, with what it shows.
 pub(super) fn list() -> String {
-    let width = Demo::NAMES.iter().map(|name| name.len()).max().unwrap_or(0);
-    let words = Demo::ALL.iter().map(|demo| DemoChoice::One(*demo).words());
-    words.map(|(name, about)| format!("{name:width$}  {about}\n")).collect()
+    listed(DemoChoice::value_variants().iter().filter(|choice| **choice != DemoChoice::List))
 }
 
 /// Tells the name of a demo from a word of the command: where a command takes words
@@ -80,7 +52,7 @@ pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsS
     let command = arguments.get(1).and_then(|name| program.find_subcommand(name));
     let Some(command) = command else { return arguments };
     let is_own = |word: &OsString| {
-        let is_name = DemoChoice::value_variants().iter().any(|choice| word == choice.words().0);
+        let is_name = DemoChoice::value_variants().iter().any(|choice| *word == *name_of(*choice));
         let takes_words = command.get_positionals().next().is_some();
         !is_name && (takes_words || command.find_subcommand(word).is_some())
     };
@@ -117,7 +89,7 @@ mod tests {
     fn every_estate_can_be_named() {
         for demo in Demo::ALL {
             let choice = DemoChoice::from_str(demo.name(), false);
-            assert_eq!(choice, Ok(DemoChoice::One(*demo)));
+            assert_eq!(choice.map(DemoChoice::demo), Ok(*demo));
         }
         assert_eq!(UNNAMED, format!("--demo={}", Demo::Starter));
     }

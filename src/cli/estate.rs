@@ -8,7 +8,9 @@ use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::{Masks, redact};
 use super::scope::{Scope, regions};
-use super::{Failure, Io, Outcome, cache, hinted, live, output, refusal, sampled, usage_history};
+use super::{
+    Failure, Io, Outcome, cache, hinted, history, live, output, refusal, refuse_if, sampled,
+};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, shown};
@@ -27,11 +29,8 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
 
 const DEFAULT_LOOKBACK: &str = "14d";
-/// Throttling passes, as a rule within a minute.
-const DEFAULT_DEADLINE: Duration = Duration::from_secs(300);
 const DEFAULT_NAMESPACE: &str = "CWAgent";
 /// CloudWatch forgets everything older.
 const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
@@ -94,15 +93,7 @@ pub(super) fn last_estate(asked: EstateRequest<'_>, io: &mut Io<'_>) -> Outcome<
     Ok((estate, masks))
 }
 
-/// The same for commands that list and do not judge: CloudWatch is not asked,
-/// and its absence is not a gap.
-pub(super) fn estate_without_metrics(asked: EstateRequest<'_>, io: &mut Io<'_>) -> Outcome<Estate> {
-    let (mut estate, _) = obtain(asked, false, None, io)?;
-    estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
-    Ok(estate)
-}
-
-/// The same with the masks of its names. Keys of tags and labels to group by keep theirs.
+/// The same with the masks of its names; without metrics for commands that list and do not judge. Keys of tags and labels to group by keep theirs.
 pub(super) fn obtain(
     (args, settings): EstateRequest<'_>,
     metrics: bool,
@@ -190,10 +181,9 @@ fn rolled_up(
     metrics: bool,
     io: &Io<'_>,
 ) -> Outcome<Estate> {
-    let Some(place) = usage_history::rollups(args, metrics)? else { return Ok(estate) };
-    let aws = aws_options(&args.aws, settings, io);
-    let access = usage_history::bucket_access(&aws, io);
-    live::wait_for(&args.out, &aws.notice, io, async |progress| {
+    let Some(place) = history::rollups(args, metrics)? else { return Ok(estate) };
+    let access = args.aws.access(settings, io);
+    live::wait_for(&args.out, &Notice::default(), io, async |progress| {
         progress("roll-ups");
         let days = (date_of(estate.window.start), date_of(estate.window.end));
         let rollups = History::open_to_read(place, &access, days, io.now).await?;
@@ -268,10 +258,9 @@ fn options(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<G
     let usual = io.variable("GPUCOST_LOOKBACK").or(settings.lookback.as_ref());
     let lookback = args.lookback.as_ref().or(usual).map_or(DEFAULT_LOOKBACK, String::as_str);
     let lookback = parse_duration(lookback).map_err(Failure::input)?;
-    if lookback > LONGEST_LOOKBACK {
-        return Err(refusal!("`--lookback` cannot exceed 455d";
-            "CloudWatch retains no older data"));
-    }
+    refuse_if!(lookback > LONGEST_LOOKBACK;
+        "`--lookback` cannot exceed 455d";
+        "CloudWatch retains no older data");
     Ok(GatherOptions {
         as_of: args.as_of.unwrap_or(io.now),
         lookback,
@@ -294,20 +283,6 @@ fn check_services(services: &[AwsService]) -> Outcome<()> {
             "`--services {service}` needs ec2: {service} is about instances of EC2";
             "use `--services ec2,{service}`")),
         _ => Ok(()),
-    }
-}
-
-/// How AWS is reached: by flags, else the environment, else the settings file.
-pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
-    let usual = io.variable("GPUCOST_PROFILE").or(settings.profile.as_ref());
-    AwsOptions {
-        profile: args.profile.as_ref().or(usual).cloned(),
-        services: Vec::new(),
-        asks_opinions: false,
-        as_of: io.now,
-        endpoint_url: args.endpoint_url.clone(),
-        deadline: args.deadline.unwrap_or(DEFAULT_DEADLINE),
-        notice: Notice::default(),
     }
 }
 
@@ -387,14 +362,14 @@ fn live(
         services: args.services.clone(),
         asks_opinions: args.organization.aws_opinion,
         as_of: options.as_of,
-        ..aws_options(&args.aws, settings, io)
+        ..args.aws.options(settings, io)
     };
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers((args, settings), aws.profile.as_ref(), io)?;
-    let history = usage_history::wanted(args, options.metrics, servers.len())?;
-    let rollups = usage_history::rollups(args, metrics)?;
-    let access = usage_history::bucket_access(&aws, io);
+    let kept = history::wanted(args, options.metrics, servers.len())?;
+    let rollups = history::rollups(args, metrics)?;
+    let access = args.aws.access(settings, io);
     if !servers.is_empty() {
         for warning in args.prometheus.warnings(io) {
             output::say(&warning, &args.out, io);
@@ -407,8 +382,8 @@ fn live(
     let is_cloud_read = !args.kubernetes.is_alone();
     let organization = args.organization.organization()?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
-        let days = usage_history::days(&options);
-        if let Some(place) = history {
+        let days = history::days(&options);
+        if let Some(place) = kept {
             progress("history");
             let opened = History::open(place, &access, days, io.now).await?;
             options.history = Some(Rc::new(opened));
@@ -459,8 +434,8 @@ fn live(
         estate.gaps.dedup();
         Ok(estate)
     });
-    if let Some(history) = &options.history {
-        usage_history::warn(history, &args.out, io);
+    if let Some(kept) = &options.history {
+        history::warn(kept, &args.out, io);
     }
     let mut estate = gathered?;
     estate.gaps.extend(unread);

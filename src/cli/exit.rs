@@ -77,6 +77,16 @@ macro_rules! refusal {
 }
 pub(super) use refusal;
 
+/// Ends with the user's error in words where something holds.
+macro_rules! refuse_if {
+    ($condition:expr; $($words:tt)+) => {
+        if $condition {
+            return Err($crate::cli::exit::refusal!($($words)+));
+        }
+    };
+}
+pub(super) use refuse_if;
+
 /// The same where it may not come to that.
 macro_rules! refused {
     ($($words:tt)+) => { || $crate::cli::exit::refusal!($($words)+) };

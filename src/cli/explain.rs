@@ -1,14 +1,28 @@
 //! `gpucost explain`.
 
-use super::args::ExplainArgs;
+use super::args::{DocFormat, EstateArgs, RISKS};
 use super::redact::Masks;
-use super::{Failure, Io, Outcome, audit, estate, output, refusal};
+use super::{Failure, Io, Outcome, audit, estate, flags, output, refusal};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
-use crate::domain::{Clusters, nearest_names};
+use crate::domain::{Clusters, Risk, nearest_names};
 use crate::report::text::fit;
 use crate::report::{Derivation, NotFound, explain_doc, explainable_ids, find_explained};
 use crate::usage::Estate;
 use std::collections::BTreeMap;
+
+flags! {
+    /// `gpucost explain`.
+    pub(super) struct ExplainArgs {
+        /// ID of a finding, workload, instance or commitment, or name of a workload, as shown in
+        /// the audit; `plan:WORKLOAD` for the workload's part of the plan
+        id: String = arg(value_name = "ID");
+        estate: EstateArgs = command(flatten);
+        /// Maximum risk level of the plan [default: medium]
+        risk: Option<Risk> = arg(long, value_parser = RISKS);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+    }
+}
 
 /// IDs that are offered when one is not known.
 const SHOWN_IDS: usize = 3;

@@ -1,9 +1,9 @@
 //! `gpucost fix`.
 
 use super::args::{DocFormat, EstateArgs, PlanArgs, Rendering, doc_formats};
-use super::price_age::PriceAge;
+use super::known_prices::PriceAge;
 use super::scope::invocation;
-use super::{Io, Outcome, audit, check_plan, estate, flags, output, refusal};
+use super::{Io, Outcome, audit, check, estate, flags, output, refusal, refuse_if};
 use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
 use crate::report::{FixPlan, FixView, Invocation, fix_doc, fix_markdown, fix_script};
@@ -69,16 +69,15 @@ doc_formats! {
 pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Outcome {
     let out = &args.estate.out;
     let (settings, format) = audit::settings(args.format, out, io)?;
-    if format == FixFormat::Script && args.estate.redact {
-        return Err(refusal!("`--redact` cannot be used with `--format script`";
-            "masked names are in no account; use `--format markdown` for a runbook that can be \
-             shown to others"));
-    }
+    refuse_if!(format == FixFormat::Script && args.estate.redact;
+        "`--redact` cannot be used with `--format script`";
+        "masked names are in no account; use `--format markdown` for a runbook that can be \
+         shown to others");
     let accepted = audit::risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     output::check_output(&[("--terraform", args.terraform.as_deref())], out)?;
     let terraform = match &args.terraform {
-        Some(path) => Some(check_plan::read(path, None, "--terraform")?.0),
+        Some(path) => Some(check::read_plan(path, None, "--terraform")?.0),
         None => None,
     };
     let estate = estate::read(&args.estate, &settings, io)?;

@@ -1,10 +1,10 @@
 //! `gpucost audit --interactive`.
 
 use super::args::AuditArgs;
-use super::price_age::PriceAge;
+use super::known_prices::PriceAge;
 use super::terminal::Guard;
-use super::view_args::{ViewFlags, check_known};
-use super::{Failure, Io, Outcome, audit as audit_command, estate, output, refusal};
+use super::view_args::check_known;
+use super::{Failure, Io, Outcome, audit as audit_command, estate, output, refuse_if};
 use crate::analysis::audit_to_choose;
 use crate::config::with_choice;
 use crate::domain::shown;
@@ -24,12 +24,11 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut settings = estate::settings(&args.estate.out, io)?;
     settings.policy.rejected = audit_command::rejected_actions(args, &settings)?;
     let settings = &settings;
-    if !io.stdout_is_terminal || !io.stderr_is_terminal {
-        return Err(refusal!("`--interactive` needs a terminal";
-            "omit it: `gpucost audit` prints the same fleet as tables"));
-    }
+    refuse_if!(!io.stdout_is_terminal || !io.stderr_is_terminal;
+        "`--interactive` needs a terminal";
+        "omit it: `gpucost audit` prints the same fleet as tables");
     let out = &args.estate.out;
-    let view = ViewFlags::of(&args.rows, &args.verdicts, &args.of.types).view();
+    let view = args.rows.view(Some(&args.verdicts), &args.of.types);
     let accepted = audit_command::risk(args.plan.risk, settings, io)?;
     let age = PriceAge::of_estate(&args.estate, settings)?;
     let estate = estate::read(&args.estate, settings, io)?;
@@ -61,7 +60,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
         output::say(&format!("wrote {}", file.name()), out, io);
     }
     output::warn(warning, out, io);
-    Ok(output::close("audited", seen, &model.audit().gaps, &args.estate, io))
+    Ok(output::close("audited", seen, &model.audit.gaps, &args.estate, io))
 }
 
 /// Where the choice is written.

@@ -1,15 +1,19 @@
-//! Prices that are known without an estate: which there are, under which names, and what AWS still
-//! sells of a type.
+//! Prices that are known without an estate: which there are, under which names, what AWS still
+//! sells of a type, and how old a price may be.
 
+use super::args::EstateArgs;
 use super::{Failure, Io, Outcome, cache, did_you_mean, estate, hint, refusal, refused};
 use crate::analysis::{GpuFilter, Question, providers, types_with_gpu, unknown_names};
 use crate::catalog::{Prices, shape, shapes};
-use crate::config::SettingsFile;
+use crate::config::{SettingsFile, parse_duration};
 use crate::domain::{
-    CommitmentTerm, GpuOffer, GpuShare, InstanceShape, OperatingSystem, PriceBook, PriceKey,
-    PriceOption, nearest_names,
+    CommitmentTerm, GpuShare, OperatingSystem, PriceBook, PriceKey, PriceOption, counted,
+    nearest_names,
 };
 use crate::savings::is_launchable;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 /// The region whose prices stand for AWS when none is named.
 pub(super) const HOME_REGION: &str = "us-east-1";
@@ -145,21 +149,17 @@ pub(super) fn check_launchable(key: &PriceKey, prices: &Prices<'_>) -> Outcome<(
 fn nearest_launchable(key: &PriceKey, prices: &Prices<'_>) -> Option<String> {
     let today = shape(&key.instance_type)?.gpu.as_ref()?;
     let like = shapes().filter_map(|other| {
-        let vram_mib = vram_if_like(today, other)?;
+        let offer = other.gpu.as_ref()?;
+        let is_like = matches!(offer.share, GpuShare::Whole(_))
+            && offer.share.visible_devices() == today.share.visible_devices()
+            && offer.model.vendor() == today.model.vendor();
+        let vram_mib = offer.vram_mib.filter(|mib| is_like && Some(*mib) >= today.vram_mib)?;
         let other_key = key.with_type(&other.instance_type);
         let quote = prices.get(&other_key).ok().filter(|_| is_launchable(&other_key))?;
         Some((vram_mib, quote.rate.amount(), &other.instance_type))
     });
     let (_, _, name) = like.min()?;
     Some(name.clone())
-}
-
-fn vram_if_like(today: &GpuOffer, other: &InstanceShape) -> Option<u64> {
-    let offer = other.gpu.as_ref()?;
-    let is_like = matches!(offer.share, GpuShare::Whole(_))
-        && offer.share.visible_devices() == today.share.visible_devices()
-        && offer.model.vendor() == today.model.vendor();
-    offer.vram_mib.filter(|mib| is_like && Some(*mib) >= today.vram_mib)
 }
 
 /// Whether `gpucost reserved` has a commitment to compare.
@@ -174,3 +174,58 @@ pub(super) fn has_commitments(key: &PriceKey, prices: &Prices<'_>) -> bool {
         options.any(|option| prices.get(&key.with_option(option)).is_ok())
     })
 }
+
+/// Prices older than this are worth a warning.
+const WORTH_A_WARNING: SignedDuration = SignedDuration::from_hours(90 * 24);
+
+/// What age is warned of, and what age is refused.
+pub(super) struct PriceAge {
+    refused: Option<SignedDuration>,
+    warned: bool,
+}
+
+impl PriceAge {
+    /// From `--max-price-age`, else the settings file.
+    pub(super) fn of(flag: Option<&str>, settings: &SettingsFile) -> Outcome<Self> {
+        let refused = match flag {
+            Some(text) => {
+                let limit = parse_duration(text).map_err(anyhow::Error::msg);
+                let hint = "use a duration, such as `--max-price-age 90d`";
+                Some(limit.map_err(Failure::hinted(hint))?)
+            }
+            None => settings.prices.max_age,
+        };
+        Ok(Self { refused, warned: true })
+    }
+
+    /// The same for an estate. The prices of a demo are old by design.
+    pub(super) fn of_estate(args: &EstateArgs, settings: &SettingsFile) -> Outcome<Self> {
+        Ok(Self {
+            warned: args.demo.is_none(),
+            ..Self::of(args.max_price_age.as_deref(), settings)?
+        })
+    }
+
+    /// What to warn of, given the oldest day that a price was read on and the
+    /// instant that is evaluated.
+    ///
+    /// # Errors
+    /// When it is older than accepted.
+    pub(super) fn check(&self, oldest: Option<Date>, as_of: Timestamp) -> Outcome<Option<String>> {
+        let Some(oldest) = oldest else { return Ok(None) };
+        let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
+        let days = counted(age.as_hours() / 24, "day", "days");
+        if let Some(limit) = self.refused.filter(|limit| age > *limit) {
+            return Err(refusal!(
+                "the oldest price is from {oldest}, {days} old; `--max-price-age` allows {}",
+                counted(limit.as_hours() / 24, "day", "days");
+                "{HINT}"));
+        }
+        Ok((self.warned && age > WORTH_A_WARNING).then(|| {
+            format!("warning: the oldest price is from {oldest}, {days} old\nhint: {HINT}")
+        }))
+    }
+}
+
+const HINT: &str = "run `gpucost pricing refresh` with an AWS account, or `gpucost pricing \
+                    refresh --public` without one, to read today's prices";

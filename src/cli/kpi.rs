@@ -2,12 +2,11 @@
 
 use super::args::{DocFormat, EstateArgs};
 use super::choices::above_zero;
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::scope::invocation;
 use super::{
-    Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal, refused,
-    sampled, units,
+    Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal, refuse_if,
+    refused, sampled,
 };
 use crate::analysis::{CountedRun, RunKpis, audit_once};
 use crate::config::SettingsFile;
@@ -81,20 +80,19 @@ pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Outcome {
     if args.instance_type.is_some() || args.run.is_some() {
         return one_run(args, &planning, io);
     }
-    if !args.unit.is_empty() || args.log.is_some() || args.count.is_some() {
-        return Err(refusal!("`--unit`, `--log` and `--count` are about one run";
-            "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`"));
-    }
+    refuse_if!(!args.unit.is_empty() || args.log.is_some() || args.count.is_some();
+        "`--unit`, `--log` and `--count` are about one run";
+        "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`");
     fleet(args, &planning, io)
 }
 
 fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
-    let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
+    let counted = audit::counted_units(args.units.as_deref(), &args.estate.out)?;
     let estate = estate::read(&args.estate, settings, io)?;
     // No key figure depends on a plan, and this is the smallest one.
     let mut audited = audit_once(estate, &settings.policy, Risk::Low);
-    units::price(&mut audited, &counted, &settings.policy)?;
+    audit::price_units(&mut audited, &counted, &settings.policy)?;
     let flags = invocation(&args.estate, None).estate_flags();
     let units = args.units.as_deref().map_or_else(String::new, |path| {
         format!(" --units {}", shell_word(&path.to_string_lossy()))
@@ -125,16 +123,13 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome 
             done.push((name.clone(), Decimal::from(lines)));
         }
     }
-    let Some(hours) = args.hours.or(run.as_ref().map(|(_, hours)| *hours)) else {
-        return Err(refusal!("it is unknown how long the run took";
-            "pass `--hours`, or samples of the run with `--run FILE`"));
-    };
+    let hours = args.hours.or(run.as_ref().map(|(_, hours)| *hours)).ok_or_else(refused!(
+        "it is unknown how long the run took";
+        "pass `--hours`, or samples of the run with `--run FILE`"))?;
     let name =
         args.instance_type.as_ref().or(sampled.and_then(|run| run.facts.instance_type.as_ref()));
-    let Some(name) = name else {
-        return Err(refusal!("the samples do not name an instance type";
-            "pass `--type` and `--region`"));
-    };
+    let name = name.ok_or_else(refused!("the samples do not name an instance type";
+        "pass `--type` and `--region`"))?;
     let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let region = args.estate.aws.region.as_ref();

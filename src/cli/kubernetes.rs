@@ -112,7 +112,7 @@ impl KubernetesArgs {
         }
         let records = read_kubectl(&self.from_kubectl).map_err(|error| hinted! { error;
             KubectlError::Io { .. } => "check the paths passed to `--from-kubectl`";
-            KubectlError::Malformed { .. } | KubectlError::Wrong { .. } | KubectlError::NoNodes { .. } => "record the cluster with `kubectl get nodes,pods --all-namespaces -o json`; see docs/kubernetes.md";
+            KubectlError::Invalid { .. } | KubectlError::NoNodes { .. } => "record the cluster with `kubectl get nodes,pods --all-namespaces -o json`; see docs/kubernetes.md";
         })?;
         Ok(Some(records))
     }

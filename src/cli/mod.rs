@@ -6,14 +6,11 @@ mod audit;
 mod autoscale;
 mod aws_args;
 mod bill;
-mod bill_history;
 mod cache;
 mod capacity;
 mod capacity_args;
 mod capacity_batches;
-mod capacity_measured;
 mod check;
-mod check_plan;
 mod choices;
 mod command;
 mod demo;
@@ -22,64 +19,52 @@ mod doctor;
 mod estate;
 mod exit;
 mod explain;
-mod export;
 mod fix;
-mod guard;
-mod help;
 mod history;
+mod instances;
 mod interactive;
 #[cfg(unix)]
 mod interrupts;
-mod inventory;
 mod io;
 mod known_prices;
 mod kpi;
 mod kubernetes;
 mod live;
 mod mcp;
-mod mcp_args;
-mod metrics;
 mod model_args;
 mod output;
 mod place;
-mod planner_flags;
 mod planning;
-mod price_age;
 mod pricing;
 mod profile;
-mod progress;
 mod prometheus;
 mod redact;
 mod rent_or_buy;
 mod reserved;
 mod rightsize;
 mod sampled;
-mod schemas;
 mod scope;
 mod select;
 mod setup;
-mod setup_args;
 mod share;
 mod spot;
 mod start;
 mod terminal;
-mod units;
-mod usage_history;
 mod view_args;
-mod workload_args;
 
 pub use command::command;
 pub use exit::ExitCode;
 pub use io::Io;
 
 use args::AuditArgs;
-use check::{CheckAction, CheckArgs};
 use choices::{choices, flags, parsers};
 use clap::FromArgMatches;
 use command::{Cli, Command, commands};
-use exit::{Failure, Outcome, did_you_mean, hint, hinted, is_full, refusal, refused};
-use mcp_args::McpArgs;
-use progress::{Watch, is_quiet};
+use exit::{Failure, Outcome, did_you_mean, hint, hinted, is_full, refusal, refuse_if, refused};
+use io::Guard;
+use live::{Watch, is_quiet};
+use mcp::McpArgs;
+use setup::SetupArgs;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -91,7 +76,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> E
     let watch = Watch::default();
     let mut stdout = watch.before(&mut *io.stdout, true);
     let mut stderr = watch.before(&mut *io.stderr, false);
-    let mut stderr = guard::Guard::new(&mut stderr);
+    let mut stderr = Guard::new(&mut stderr);
     let mut guarded = Io {
         stdout: &mut stdout,
         stderr: &mut stderr,
@@ -162,12 +147,8 @@ fn run_audit(audit: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     if audit.interactive { interactive::run(audit, io) } else { audit::run(audit, io) }
 }
 
-fn run_check(check: &CheckArgs, io: &mut Io<'_>) -> Outcome {
-    match (&check.action, &check.terraform_plan) {
-        (Some(CheckAction::Init(args)), _) => check::init(args, io),
-        (None, Some(plan)) => check_plan::run(plan, check, io),
-        (None, None) => check::run(check, io),
-    }
+fn run_setup(setup: &SetupArgs, io: &mut Io<'_>) -> Outcome {
+    setup::run(setup, command(), io)
 }
 
 fn run_mcp(server: &McpArgs, io: &mut Io<'_>) -> Outcome {

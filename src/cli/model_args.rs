@@ -1,7 +1,7 @@
 //! Flags that describe a language model and what is served with it.
 
 use super::choices::{above_zero, within};
-use super::{Outcome, flags, parsers, refusal};
+use super::{Outcome, flags, parsers, refuse_if};
 use crate::domain::Policy;
 use crate::planners::model::{Dtype, Model, ModelQuery};
 use crate::planners::serving::{Load, ServingTerms};
@@ -137,12 +137,10 @@ impl MemoryArgs {
             (None, None) => (half, half),
         };
         let longest = input.saturating_add(output);
-        if longest > context.max(2) {
-            return Err(refusal!(
-                "a prompt of {input} and an answer of {output} tokens do not fit into a context of \
-                 {context}";
-                "pass `--context {longest}`, or fewer tokens"));
-        }
+        refuse_if!(longest > context.max(2);
+            "a prompt of {input} and an answer of {output} tokens do not fit into a context of \
+             {context}";
+            "pass `--context {longest}`, or fewer tokens");
         Ok(Load {
             context_tokens: context,
             input_tokens: input,

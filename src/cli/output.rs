@@ -1,7 +1,8 @@
 //! How documents are printed and where they go, and what is said beside them.
 
 use super::args::{ColorChoice, DocFormat, EstateArgs, OutputArgs, Rendering};
-use super::{ExitCode, Failure, Io, Outcome, guard, refusal};
+use super::io::{HOSTS, without_commands};
+use super::{ExitCode, Failure, Io, Outcome, refusal};
 use crate::config::SettingsFile;
 use crate::domain::{Gap, counted, shown};
 use crate::report::{Doc, TableStyle, doc_table, doc_xlsx};
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// Writes a document to `--output` or stdout. Where a code host reads what is printed, no
 /// line of it is one of its commands.
 pub(super) fn document(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Outcome<()> {
-    if args.output.is_none() && guard::HOSTS.iter().any(|name| io.variable(name).is_some()) {
-        return bytes(guard::document(text).as_bytes(), args, io);
+    if args.output.is_none() && HOSTS.iter().any(|name| io.variable(name).is_some()) {
+        return bytes(without_commands(text).as_bytes(), args, io);
     }
     bytes(text.as_bytes(), args, io)
 }

@@ -5,7 +5,8 @@ use super::choices::within;
 use super::planning::Planning;
 use super::scope::regions;
 use super::{
-    ExitCode, Failure, Io, Outcome, estate, flags, known_prices, output, parsers, refusal, sampled,
+    ExitCode, Failure, Io, Outcome, estate, flags, known_prices, output, parsers, refusal,
+    refuse_if, sampled,
 };
 use crate::analysis::{GpuFilter, Question, SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 use crate::catalog::{self, Prices};
@@ -232,11 +233,9 @@ fn request(
             Some(place) => place,
             None => {
                 let filter = filter(entry, &regions, prices)?;
-                if needs.len() == MOST_NEEDS {
-                    return Err(refusal!(
-                        "{}: the jobs ask for more than {MOST_NEEDS} different GPUs", entry.place;
-                        "divide the list"));
-                }
+                refuse_if!(needs.len() == MOST_NEEDS;
+                    "{}: the jobs ask for more than {MOST_NEEDS} different GPUs", entry.place;
+                    "divide the list");
                 let asked = (entry.gpu.as_str(), &filter);
                 let mut need = job_need(asked, (regions.as_slice(), Currency::Usd), &hosts, prices);
                 need.rentals.retain(|rental| !(args.no_spot && rental.is_spot));

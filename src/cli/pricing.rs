@@ -2,8 +2,7 @@
 
 use super::args::{DocFormat, OutputArgs, gpu_count, hourly_price};
 use super::aws_args::AwsArgs;
-use super::planner_flags::AnswerArgs;
-use super::planning::Planning;
+use super::planning::{AnswerArgs, Planning};
 use super::{
     ExitCode, Failure, Io, Outcome, audit, cache, choices, estate, flags, known_prices, live,
     output, refused,
@@ -144,7 +143,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Outcome {
 
 /// Leaves GPUs where no other accelerator is named, and what costs no more than is asked.
 fn narrow(offers: &mut Vec<Offer>, question: &Question, args: &PricingArgs) {
-    let names_model = question.gpu.as_ref().is_some_and(|gpu| gpu.model().is_some());
+    let names_model = question.gpu.as_ref().is_some_and(|gpu| gpu.model.is_some());
     if !args.all && !names_model && question.instance_types.is_empty() {
         offers.retain(Offer::is_of_gpus);
     }
@@ -203,7 +202,7 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Outcome {
         public_prices(args, &settings, &path, &last, io)?
     } else {
         let options = RefreshOptions {
-            aws: estate::aws_options(&args.aws, &settings, io),
+            aws: args.aws.options(&settings, io),
             regions: estate::asked_regions(&args.aws, &settings, io)?,
             as_of: io.now,
         };

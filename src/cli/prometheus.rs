@@ -162,7 +162,7 @@ impl PrometheusArgs {
             (None, None) => None,
             _ => {
                 return Err(refusal!("only one of {USER} and {PASSWORD} is set";
-                    "set both, or neither with {TOKEN}"));
+                "set both, or neither with {TOKEN}"));
             }
         };
         let mut ways = [command, token, basic].into_iter().flatten();

@@ -1,10 +1,8 @@
 //! `gpucost rent-or-buy`: an own server against rented machines.
 
 use super::args::{hourly_price, not_negative, positive};
-use super::planner_flags::AnswerArgs;
-use super::planning::Planning;
-use super::workload_args::WorkloadArgs;
-use super::{Io, Outcome, flags, known_prices, refusal, refused, rightsize, sampled};
+use super::planning::{AnswerArgs, Planning, WorkloadArgs};
+use super::{Io, Outcome, flags, known_prices, refusal, refuse_if, refused, rightsize, sampled};
 use crate::analysis::{AWS, Question, Rentals, RunningWorkload, providers, rentals};
 use crate::config::SettingsFile;
 use crate::domain::{
@@ -101,10 +99,9 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Outcome {
     let today = running.as_ref();
     let of_today = today.map(|workload| workload.today.instance_type.as_str());
     let machine = args.instance_type.as_deref().or(of_today).map(machine).transpose()?;
-    if args.provider.is_some() && machine.is_none() {
-        return Err(refusal!("`--provider` needs `--type`";
-            "pass the type whose GPUs are compared"));
-    }
+    refuse_if!(args.provider.is_some() && machine.is_none();
+        "`--provider` needs `--type`";
+        "pass the type whose GPUs are compared");
     let gpus = args.gpus.or(machine.map(|(_, _, gpus)| gpus)).unwrap_or(0);
     let own = own(args, gpus, today, settings)?;
     let known = match machine {

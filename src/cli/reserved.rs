@@ -1,12 +1,15 @@
 //! `gpucost reserved`: commitments against on-demand, for the fleet or for one
 //! type.
 
-use super::args::{Growth, ReservedArgs};
+use super::args::{DocFormat, EstateArgs, RISKS, hourly_price, hours_of_a_month, place};
+use super::choices::within;
 use super::history::read_recorded;
 use super::planning::Planning;
 use super::scope::invocation;
+use super::view_args::LimitArgs;
 use super::{
-    ExitCode, Failure, Io, Outcome, audit, estate, known_prices, output, refusal, refused,
+    ExitCode, Failure, Io, Outcome, audit, choices, estate, flags, known_prices, output, parsers,
+    refusal, refuse_if, refused,
 };
 use crate::analysis::{
     Offer, Question, assess_commitments, audit as audited, compare, planned_commitments,
@@ -14,17 +17,98 @@ use crate::analysis::{
 use crate::catalog::family;
 use crate::config::SettingsFile;
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
-    counted,
+    CommitmentTerm, Currency, HourlyRate, Instalments, MOST_PER_HOUR, PaymentOption, PriceOption,
+    PriceQuote, Risk, counted,
 };
 use crate::report::growth_answer;
 use crate::report::{reserved_doc, reserved_fleet_doc};
 use crate::savings::{
     CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedReport, SteadyUse, instalments,
 };
+use crate::sources::store::Place;
 use crate::trend::{Ledger, MonthlyGrowth, monthly_growth};
+use clap::ValueHint;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
+
+flags! {
+    /// `gpucost reserved`.
+    pub(super) struct ReservedArgs {
+        /// Evaluate one instance type without calling a cloud; `--region` sets its region
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "One type", conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save", "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]);
+        /// Size on today's usage instead of what the plan of the audit leaves, and advise nothing
+        today: bool = arg(long, conflicts_with_all = ["instance_type", "risk"]);
+        /// Maximum accepted risk level of the plan [default: medium]
+        risk: Option<Risk> = arg(long, value_parser = RISKS, conflicts_with = "instance_type");
+        /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
+        /// for that of `--recorded-audits`, and what that loses if it does not
+        growth: Option<Growth> = arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"]);
+        /// Recorded audits for `--growth trend`: a directory or s3://BUCKET/PREFIX [default: that of
+        /// --history]
+        recorded_audits: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, conflicts_with = "instance_type");
+        /// Number of instances
+        count: u32 = arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// Hours per month that each instance runs [default: hours_per_month of the policy, 730]
+        hours_per_month: Option<Decimal> = arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// Payment option of the reserved instances
+        payment: PaymentOption = arg(long, value_parser = PAYMENTS, value_name = "PAYMENT", default_value = "no-upfront", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// Operating system
+        os: String = arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// On-demand price per hour, instead of the known price
+        on_demand_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Hourly part of the 1-year price, instead of the known price
+        reserved_1yr_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Upfront part of the 1-year price, per instance [default: 0]
+        reserved_1yr_upfront: Option<Decimal> = arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Hourly part of the 3-year price, instead of the known price
+        reserved_3yr_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Upfront part of the 3-year price, per instance [default: 0]
+        reserved_3yr_upfront: Option<Decimal> = arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        limits: LimitArgs = command(flatten);
+        estate: EstateArgs = command(flatten);
+    }
+}
+
+parsers! {
+    /// An hourly part or an upfront of a commitment; either may be zero, not both.
+    fn instalment(text) -> Decimal = within(text, Decimal::ZERO..=MOST_PER_HOUR * Decimal::ONE_THOUSAND), "expected an amount of zero or more";
+}
+
+choices! {
+    PAYMENTS: PaymentOption {
+        "no-upfront" = NoUpfront, "No upfront payment";
+        "partial-upfront" = PartialUpfront, "Half of the cost upfront";
+        "all-upfront" = AllUpfront, "Full cost upfront";
+    }
+}
+
+/// How much more runs every month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// A share, such as 0.03 of `3%/month`.
+    Stated(Decimal),
+    /// As the recorded days say.
+    Trend,
+}
+
+/// A growth per month.
+fn growth(text: &str) -> Result<Growth, String> {
+    if text == "trend" {
+        return Ok(Growth::Trend);
+    }
+    let share: Option<Decimal> = text
+        .strip_suffix("/month")
+        .unwrap_or(text)
+        .trim_end()
+        .strip_suffix('%')
+        .and_then(|number| number.trim_end().parse().ok())
+        .and_then(|number: Decimal| number.checked_div(Decimal::ONE_HUNDRED));
+    share.filter(|share| share.abs() <= MOST_GROWTH).map(Growth::Stated).ok_or_else(|| {
+        "expected a growth from -50%/month to 50%/month, such as 3%/month, or trend".to_owned()
+    })
+}
 
 pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
@@ -69,22 +153,19 @@ fn monthly_share(
         Growth::Stated(share) => return Ok((share, "--growth".to_owned())),
         Growth::Trend => args.recorded_audits.as_ref().or(args.estate.history.as_ref()),
     };
-    let Some(place) = share else {
-        return Err(refusal!("`--growth trend` needs recorded days";
-            "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`"));
-    };
-    let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
+    let place = share.ok_or_else(refused!("`--growth trend` needs recorded days";
+        "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`"))?;
+    let access = args.estate.aws.access(settings, io);
+    let recorded = read_recorded(Some(place), access, &args.estate.out, io)?;
     let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
     let growth = monthly_growth(&ledger).ok_or_else(refused!(
         "the history is too short for a growth";
         "it takes 20 whole days in each of the last two months; pass a growth such as `--growth \
          3%/month`"))?;
     let MonthlyGrowth { share, before, after } = growth;
-    if share.abs() > MOST_GROWTH {
-        return Err(refusal!("the history grew by more than 50% in a month";
-            "pass a growth such as `--growth 3%/month`"));
-    }
+    refuse_if!(share.abs() > MOST_GROWTH;
+        "the history grew by more than 50% in a month";
+        "pass a growth such as `--growth 3%/month`");
     let source =
         format!("{} to {} against {} to {}", after.first, after.last, before.first, before.last);
     Ok((share, source))
@@ -114,8 +195,8 @@ fn question(
     let region = match &args.estate.aws.region {
         Some(named) if known_prices::is_several(named) => {
             return Err(refusal!(
-                "`--region {named}` is more than one region: a commitment applies to one";
-                "`gpucost pricing --region all TYPE` compares regions"));
+            "`--region {named}` is more than one region: a commitment applies to one";
+            "`gpucost pricing --region all TYPE` compares regions"));
         }
         Some(named) => named.trim().to_owned(),
         None => known_prices::home_region(settings, io),
@@ -219,9 +300,9 @@ fn own_commitments(
         let payment = match (paid.upfront.is_zero(), paid.hourly.is_zero()) {
             (true, true) => {
                 return Err(refusal!(
-                    "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` is not \
-                     a price";
-                    "with all upfront payment, the upfront amount is the price"));
+                "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` is not \
+                 a price";
+                "with all upfront payment, the upfront amount is the price"));
             }
             (true, false) => PaymentOption::NoUpfront,
             (false, true) => PaymentOption::AllUpfront,

@@ -4,10 +4,10 @@ use super::args::{DocFormat, EstateArgs, RISKS, kind};
 use super::choices::within;
 use super::planning::Planning;
 use super::scope::invocation;
-use super::view_args::{RowArgs, VerdictArgs, ViewFlags, check_known};
+use super::view_args::{RowArgs, VerdictArgs, check_known};
 use super::{
     ExitCode, Failure, Io, Outcome, audit as audit_command, estate, flags, known_prices, output,
-    parsers, refusal,
+    parsers, refusal, refuse_if,
 };
 use crate::analysis::{Sized, Sizing, audit as audited, audit_types, instance_cost};
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
@@ -113,21 +113,18 @@ fn demand(
 ) -> Outcome<Demand> {
     let devices = offer.share.visible_devices();
     let gpus = args.gpus_used.unwrap_or(devices);
-    if gpus > devices {
-        return Err(refusal!(
-            "`--gpus-used {gpus}` exceeds the {} of {}",
-            counted(devices, "GPU", "GPUs"), shape.instance_type;
-            "the value is per instance"));
-    }
+    refuse_if!(gpus > devices;
+        "`--gpus-used {gpus}` exceeds the {} of {}",
+        counted(devices, "GPU", "GPUs"), shape.instance_type;
+        "the value is per instance");
     // The parser asks for both beside `--type`; without them nothing is known.
     let (Some(p95), Some(vram_peak_mib)) = (args.util_p95, args.vram_peak) else {
         return Err(refusal!("`--type` needs `--util-p95` and `--vram-peak`";
             "an unmeasured value is not zero"));
     };
-    if gpus == 0 && p95 > 0.0 {
-        return Err(refusal!("`--gpus-used 0` contradicts a `--util-p95` above 0";
-            "pass the number of GPUs in use, or a utilization of 0"));
-    }
+    refuse_if!(gpus == 0 && p95 > 0.0;
+        "`--gpus-used 0` contradicts a `--util-p95` above 0";
+        "pass the number of GPUs in use, or a utilization of 0");
     let card = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported).max(offer.vram_mib);
     // A peak cannot be more than what there is.
     for (flag, peak_mib, there_mib, of) in [
@@ -196,8 +193,8 @@ pub(super) fn run(args: &RightsizeArgs, io: &mut Io<'_>) -> Outcome {
 fn fleet(args: &RightsizeArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
     let accepted = audit_command::risk(args.risk, settings, io)?;
-    let flags = ViewFlags::of(&args.rows, &args.verdicts, &[]);
-    planning.check_rows(|format| flags.refuse(format))?;
+    let view = args.rows.view(Some(&args.verdicts), &[]);
+    planning.check_rows(|format| args.rows.refuse(&view, format))?;
     let estate = estate::read(&args.estate, settings, io)?;
     let policy = &settings.policy;
     let mut audit = audit_types(&estate, policy, accepted);
@@ -217,7 +214,6 @@ fn fleet(args: &RightsizeArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outc
             ..RowFacts::of(audited)
         })
         .collect();
-    let view = flags.view();
     check_known(&view, &rows)?;
     let view = View { sort: view.sort.or(Some(SortKey::Savings)), ..view };
     let (shown, _) = view.order(&rows);

@@ -3,12 +3,11 @@
 use super::args::{hourly_price, hours_of_a_month, kind, positive};
 use super::choices::Choices;
 use super::model_args::{MemoryArgs, ModelArgs, dtype, typed};
-use super::planner_flags::{CatalogArgs, exact_rate};
-use super::planning::Planning;
+use super::planning::{CatalogArgs, Planning, WorkloadArgs, exact_rate};
 use super::rightsize::size_mib;
-use super::workload_args::WorkloadArgs;
 use super::{
-    ExitCode, Io, Outcome, choices, flags, hint, known_prices, output, parsers, refusal, sampled,
+    ExitCode, Io, Outcome, choices, flags, hint, known_prices, output, parsers, refusal, refuse_if,
+    refused, sampled,
 };
 use crate::analysis::{Question, RunningWorkload, select_types};
 use crate::config::SettingsFile;
@@ -221,7 +220,7 @@ fn wanted(
         gpus,
         models,
         measured: None,
-        names_accelerator: filter.is_some_and(|filter| filter.model().is_some()),
+        names_accelerator: filter.is_some_and(|filter| filter.model.is_some()),
         vram_mib: args.vram,
         vram_total_mib: args.vram_total,
         memory_mib: args.memory,
@@ -259,10 +258,9 @@ fn wanted(
     if let Some(running) = running {
         of_workload(&mut wanted, args, running, policy)?;
     }
-    if wanted.nvlink && wanted.gpus.is_some_and(|gpus| gpus.visible_devices() < 2) {
-        return Err(refusal!("`--nvlink` links the GPUs of an instance, and one GPU is asked for";
-            "pass `--gpus 2` or more, or omit `--nvlink`"));
-    }
+    refuse_if!(wanted.nvlink && wanted.gpus.is_some_and(|gpus| gpus.visible_devices() < 2);
+        "`--nvlink` links the GPUs of an instance, and one GPU is asked for";
+        "pass `--gpus 2` or more, or omit `--nvlink`");
     Ok(wanted)
 }
 
@@ -363,8 +361,8 @@ fn of_workload(
         Err(_) if args.vram.is_some() && args.gpus.is_some() => return Ok(()),
         Err(missing) => {
             return Err(refusal!("{name}: {missing}";
-                "pass `--vram` and `--gpus`, or a model with `--params`; `gpucost metrics` shows \
-                 what is measured"));
+            "pass `--vram` and `--gpus`, or a model with `--params`; `gpucost metrics` shows \
+             what is measured"));
         }
     };
     if args.gpus.is_none() {
@@ -413,10 +411,9 @@ fn of_run(
     policy: &Policy,
 ) -> Outcome<()> {
     let file = shown(path);
-    let Some(used) = run.gpus_used() else {
-        return Err(refusal!("{file} does not show whether every GPU was used";
-            "pass `--vram` and `--gpus` instead"));
-    };
+    let used = run.gpus_used().ok_or_else(refused!(
+        "{file} does not show whether every GPU was used";
+        "pass `--vram` and `--gpus` instead"))?;
     let has_model = !wanted.models.is_empty();
     if has_model {
         wanted.measured = held(run, &file, &args.instance_types);

@@ -2,8 +2,7 @@
 
 use super::args::{DocFormat, EstateArgs, RISKS, names_of};
 use super::known_prices::has_commitments;
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::rightsize::{percent, size_mib, unknown};
 use super::{
     ExitCode, Failure, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refusal,
@@ -54,13 +53,6 @@ flags! {
         /// Output format [default: table]
         format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
         estate: EstateArgs = command(flatten);
-    }
-}
-
-impl ShareArgs {
-    /// Whether the tenants are given, so that no estate is read.
-    pub(super) fn are_given(&self) -> bool {
-        !self.tenant.is_empty() || self.tenants.is_some() || self.processes.is_some()
     }
 }
 
@@ -153,8 +145,10 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Outcome {
     let read = [("--tenants", args.tenants.as_deref()), ("--processes", args.processes.as_deref())];
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     let settings = &planning.settings;
+    let are_given = !args.tenant.is_empty() || args.tenants.is_some() || args.processes.is_some();
     let request =
-        if args.are_given() { stated(args, settings, io)? } else { of_estate(args, settings, io)? };
+        if are_given { stated(args, settings, io) } else { of_estate(args, settings, io) };
+    let request = request?;
     let policy = &settings.policy;
     let prices = planning.prices(&request.prices);
     let key = PriceKey::linux_on_demand(&request.region, &request.shape.instance_type);
@@ -391,11 +385,8 @@ fn file_of_tenants(path: &Path) -> Outcome<Vec<TypedTenant>> {
         }
     };
     let mut text = String::new();
-    let opened = File::open(path).and_then(|file| {
-        let mut bounded = file.take(MOST_BYTES + 1);
-        bounded.read_to_string(&mut text)
-    });
-    opened
+    File::open(path)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text))
         .with_context(|| format!("cannot read {}", shown(path)))
         .map_err(Failure::hinted("check the path passed to `--tenants`"))?;
     if text.len() as u64 > MOST_BYTES {
@@ -405,18 +396,16 @@ fn file_of_tenants(path: &Path) -> Outcome<Vec<TypedTenant>> {
         .trim(csv::Trim::All)
         .flexible(true)
         .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
-    let header = reader.headers().map_err(|error| wrong(error.to_string()))?;
-    let columns: Vec<String> = header.iter().map(str::to_owned).collect();
-    if let Some(unknown) = columns.iter().find(|column| !COLUMNS.contains(&column.as_str())) {
+    let header = reader.headers().map_err(|error| wrong(error.to_string()))?.clone();
+    let place = |column: &str| header.iter().position(|name| name == column);
+    if let Some(unknown) = header.iter().find(|column| !COLUMNS.contains(column)) {
+        let columns = COLUMNS.join(", ");
         return Err(wrong(format!(
-            "line 1: unknown column `{unknown}`; the columns are {}",
-            COLUMNS.join(", ")
+            "line 1: unknown column `{unknown}`; the columns are {columns}"
         )));
     }
-    for needed in ["name", "vram"] {
-        if !columns.iter().any(|column| column == needed) {
-            return Err(wrong(format!("line 1: the column `{needed}` is missing")));
-        }
+    if let Some(needed) = ["name", "vram"].into_iter().find(|column| place(column).is_none()) {
+        return Err(wrong(format!("line 1: the column `{needed}` is missing")));
     }
     let mut tenants = Vec::new();
     for record in reader.records() {
@@ -425,10 +414,8 @@ fn file_of_tenants(path: &Path) -> Outcome<Vec<TypedTenant>> {
         if tenants.len() == MOST_TENANTS {
             return Err(wrong(format!("line {line}: more than {MOST_TENANTS} tenants")));
         }
-        let cell = |column: &str| {
-            let place = columns.iter().position(|name| name == column);
-            place.and_then(|place| record.get(place)).unwrap_or_default()
-        };
+        let cell =
+            |column: &str| place(column).and_then(|place| record.get(place)).unwrap_or_default();
         let rest = [cell("peak_percent"), cell("owner"), cell("class")];
         let read = TypedTenant::of(cell("name"), cell("vram"), rest);
         tenants.push(read.map_err(|message| wrong(format!("line {line}: {message}")))?);

@@ -1,10 +1,11 @@
 //! `gpucost spot`.
 
 use super::args::{DocFormat, EstateArgs, RISKS, kind, time};
-use super::planner_flags::estate_flags;
-use super::planning::Planning;
+use super::planning::{Planning, estate_flags};
 use super::view_args::LimitArgs;
-use super::{ExitCode, Io, Outcome, audit, estate, flags, known_prices, output, refusal};
+use super::{
+    ExitCode, Io, Outcome, audit, estate, flags, known_prices, output, parsers, refuse_if,
+};
 use crate::analysis::{SpotJob, assess_fleet, assess_type, audit as audited, planned_spot};
 use crate::domain::{Risk, WorkloadKind};
 use crate::report::{spot_fleet_doc, spot_type_doc};
@@ -12,14 +13,10 @@ use crate::savings::Checkpointing;
 use jiff::SignedDuration;
 
 /// A length of time, or nothing for the best one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Interval(pub Option<SignedDuration>);
+type Interval = Option<SignedDuration>;
 
-fn interval(text: &str) -> Result<Interval, String> {
-    if text == "auto" {
-        return Ok(Interval(None));
-    }
-    time(text).map(|length| Interval(Some(length))).map_err(|message| format!("{message}, or auto"))
+parsers! {
+    fn interval(text) -> Interval = if text == "auto" { Some(None) } else { time(text).ok().map(Some) }, "expected a duration such as 60s, 5m or 1h, or auto";
 }
 
 flags! {
@@ -64,7 +61,7 @@ fn checkpointing(args: &SpotArgs) -> Checkpointing {
     Checkpointing {
         cost: args.checkpoint_cost,
         restart: args.restart_cost,
-        interval: args.checkpoint_interval.0,
+        interval: args.checkpoint_interval,
     }
 }
 
@@ -99,10 +96,9 @@ fn fleet(args: &SpotArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let accepted = audit::risk(args.risk, &planning.settings, io)?;
     planning.check_rows(|format| args.limits.refuse(format))?;
     let checkpointing = checkpointing(args);
-    if !args.today && checkpointing != Checkpointing::default() {
-        return Err(refusal!("the plan of an audit assumes its own checkpoints";
-            "pass `--today` to evaluate today's fleet with yours, or `--type`"));
-    }
+    refuse_if!(!args.today && checkpointing != Checkpointing::default();
+        "the plan of an audit assumes its own checkpoints";
+        "pass `--today` to evaluate today's fleet with yours, or `--type`");
     let estate = estate::read(&args.estate, &planning.settings, io)?;
     let policy = &planning.settings.policy;
     let fleet = if args.today {
@@ -127,8 +123,8 @@ mod tests {
         for bad in ["", "s", "0s", "-1s", "60", "1.5h", "soon", "auto", "99999999999999999999s"] {
             assert!(time(bad).is_err(), "{bad}");
         }
-        assert_eq!(interval("auto"), Ok(Interval(None)));
-        assert_eq!(interval("30m"), Ok(Interval(Some(SignedDuration::from_mins(30)))));
+        assert_eq!(interval("auto"), Ok(None));
+        assert_eq!(interval("30m"), Ok(Some(SignedDuration::from_mins(30))));
         assert!(interval("never").is_err());
     }
 }

@@ -68,38 +68,23 @@ choices! {
     }
 }
 
-/// The flags of a view that were given.
-pub(super) struct ViewFlags<'a> {
-    pub rows: &'a RowArgs,
-    pub verdicts: Option<&'a VerdictArgs>,
-    pub types: &'a [String],
-    pub sort: Option<SortKey>,
-}
-
-impl<'a> ViewFlags<'a> {
-    /// Those of workloads.
-    pub(super) fn of(rows: &'a RowArgs, verdicts: &'a VerdictArgs, types: &'a [String]) -> Self {
-        Self { rows, verdicts: Some(verdicts), types, sort: None }
-    }
-
+impl RowArgs {
     /// What is asked of the rows.
-    pub(super) fn view(&self) -> View {
-        let verdicts = self.verdicts;
+    pub(super) fn view(&self, verdicts: Option<&VerdictArgs>, types: &[String]) -> View {
         View {
-            sort: self.sort.or(verdicts.and_then(|verdicts| verdicts.sort)),
-            limit: self.rows.limits.most(),
-            types: self.types.to_vec(),
+            sort: verdicts.and_then(|verdicts| verdicts.sort),
+            limit: self.limits.most(),
+            types: types.to_vec(),
             classes: verdicts.map_or(Vec::new(), |verdicts| verdicts.class.clone()),
-            names: self.rows.workload.clone(),
-            teams: self.rows.team.clone(),
+            names: self.workload.clone(),
+            teams: self.team.clone(),
             min_savings: verdicts.and_then(|verdicts| verdicts.min_savings),
         }
     }
 
-    /// Fails where a document that is complete by contract was asked for.
-    pub(super) fn refuse(&self, format: &str) -> Outcome<()> {
-        let view = self.view();
-        let [all, limit] = self.rows.limits.given();
+    /// Fails where a view is asked of a document that is complete by contract.
+    pub(super) fn refuse(&self, view: &View, format: &str) -> Outcome<()> {
+        let [all, limit] = self.limits.given();
         let given = [
             ("--sort", view.sort.is_some()),
             all,

@@ -251,8 +251,7 @@ impl Reader<'_> {
         read: impl Fn(&str) -> Option<T>,
     ) -> Option<T> {
         self.parsed(value, |text| {
-            let word = words.contains(&text).then(|| read(text)).flatten();
-            word.ok_or_else(|| {
+            words.contains(&text).then(|| read(text)).flatten().ok_or_else(|| {
                 let meant = did_you_mean(text, words.iter().copied());
                 format!("`{text}` is not one of {}{meant}", words.join(", "))
             })

@@ -4,7 +4,6 @@
 #[macro_use]
 mod keys;
 
-mod changes;
 mod policy_file;
 mod reader;
 mod settings;

@@ -35,8 +35,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// With the line where it is not TOML, and when it has too many keys and values.
     pub(super) fn parse(text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), Vec<Problem>> {
-        let parts = text.bytes().filter(|byte| b".,=[{".contains(byte));
-        if parts.count() > MOST_PARTS {
+        if text.bytes().filter(|byte| b".,=[{".contains(byte)).count() > MOST_PARTS {
             return Err(vec![Problem {
                 line: 1,
                 message: format!("more than {MOST_PARTS} keys and values"),
@@ -138,16 +137,14 @@ impl<'a> Reader<'a> {
         least: f64,
         most: f64,
     ) -> Option<f64> {
-        let text = self.text_of_number(value)?;
-        let number: Option<f64> = text.parse().ok();
+        let number: Option<f64> = self.text_of_number(value)?.parse().ok();
         let within = number.filter(|number| (least..=most).contains(number));
         within.or_else(|| self.refuse(value, format!("expected a number from {least} to {most}")))
     }
 
     /// An exact amount from zero.
     pub(super) fn decimal(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Decimal> {
-        let text = self.text_of_number(value)?;
-        let amount: Option<Decimal> = text.parse().ok();
+        let amount: Option<Decimal> = self.text_of_number(value)?.parse().ok();
         let amount = amount.filter(|amount| !amount.is_sign_negative());
         amount.or_else(|| self.refuse(value, "expected an amount of zero or more"))
     }

@@ -1,9 +1,12 @@
-//! A line of a bill: what was billed for a resource in a period, and what that stands for.
+//! Bills: a line, what was billed for a resource in a period and what that stands for; the files
+//! that lines are from; and a bill as it is kept, what each resource cost in each hour.
 
 use super::named::named_enum;
 use super::{Currency, OperatingSystem, PriceOption, Provider, PurchaseOption, Tenancy, Window};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 named_enum! {
     /// What a line of a bill is for.
@@ -175,6 +178,120 @@ pub fn bare_id(id: &str) -> &str {
     match service {
         Some("ec2" | "savingsplans") => rest.rsplit('/').next().unwrap_or(rest),
         _ => rest,
+    }
+}
+
+named_enum! {
+    /// A format that bills come in.
+    BillForm {
+        /// Cost and Usage Report 2.0 of AWS.
+        Cur2 = "CUR 2.0",
+        /// The Cost and Usage Report before it.
+        LegacyCur = "legacy CUR",
+        Focus10 = "FOCUS 1.0",
+        Focus11 = "FOCUS 1.1",
+        Focus12 = "FOCUS 1.2",
+        Focus13 = "FOCUS 1.3",
+    }
+}
+
+impl BillForm {
+    pub fn is_focus(self) -> bool {
+        !matches!(self, Self::Cur2 | Self::LegacyCur)
+    }
+}
+
+/// A file of a bill that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BillFile {
+    pub path: PathBuf,
+    pub form: BillForm,
+    pub rows: u64,
+}
+
+/// What was read of a bill beside its lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BillFiles {
+    /// In order of reading.
+    pub files: Vec<BillFile>,
+    /// Files of earlier readings of a billing period, which were skipped.
+    pub superseded: u64,
+    /// Rows in currencies that gpucost has no amounts in, by code; skipped.
+    pub other_currencies: BTreeMap<String, u64>,
+    /// Rows whose times are no times. Their amounts count, and no hour has them.
+    pub untimed: u64,
+    /// Rows that gpucost itself has estimated, in an export of an audit.
+    pub estimates: u64,
+    /// Payers that files of more than one format have lines of.
+    pub in_two_forms: BTreeSet<String>,
+}
+
+/// What a payer is billed for a month. Both are exported, and change, by themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MonthlyBill {
+    /// The first day of the month.
+    pub month: Date,
+    /// Empty where the bill names none.
+    pub payer: String,
+    pub rows: BTreeMap<ResourceHour, HourSums>,
+}
+
+/// How a bill compares with what was kept of its month and payer last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BillKept {
+    /// It is the same, and was not kept again.
+    Known,
+    /// It is the first, or has as much or more.
+    New,
+    /// It takes the place of a larger one, as a part of a month would.
+    Smaller,
+}
+
+/// Lines of a resource that begin in the same hour. Texts that the bill does not state are
+/// empty.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ResourceHour {
+    pub account: String,
+    pub region: String,
+    pub resource: String,
+    /// When the hour begins, seconds since 1970; absent of lines without a time.
+    pub hour: Option<i64>,
+    pub kind: LineKind,
+    pub purchase_option: Option<PurchaseOption>,
+    pub instance_type: String,
+    /// From the beginning of the lines to their end, seconds.
+    pub seconds: Option<i64>,
+    /// Whether the quantity is in hours; others are not kept.
+    pub is_in_hours: bool,
+    pub currency: Currency,
+}
+
+/// What these lines add up to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HourSums {
+    pub lines: u64,
+    pub quantity: StatedSum,
+    pub list: StatedSum,
+    pub contracted: StatedSum,
+    pub effective: StatedSum,
+    pub billed: StatedSum,
+}
+
+/// A sum over the lines that state an amount.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatedSum {
+    /// Absent where no line does.
+    pub sum: Option<Decimal>,
+    pub lines: u64,
+}
+
+impl StatedSum {
+    /// Adds the amount of a line, if it states one.
+    pub fn add(&mut self, amount: Option<Decimal>) {
+        if let Some(amount) = amount {
+            self.sum = Some(self.sum.unwrap_or_default() + amount);
+            self.lines += 1;
+        }
     }
 }
 

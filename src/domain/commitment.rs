@@ -394,11 +394,9 @@ fn not_renewed<'a, T: Clone, S: PartialEq>(
     let facts: Vec<_> = commitments.iter().map(facts).collect();
     let queued = facts.iter().filter(|(_, start, ..)| as_of.is_some_and(|as_of| *start > as_of));
     let is_renewed = |(scope, _, end, amount): &(S, Timestamp, Timestamp, Decimal)| {
-        let mut queued = queued.clone();
-        queued.any(|(next, start, _, more)| next == scope && start >= end && more >= amount)
+        queued.clone().any(|(next, start, _, more)| next == scope && start >= end && more >= amount)
     };
-    let own = commitments.iter().zip(&facts);
-    let own = own.filter(|(_, facts)| !is_renewed(facts));
+    let own = commitments.iter().zip(&facts).filter(|(_, facts)| !is_renewed(facts));
     own.map(|(own, _)| own.clone()).collect()
 }
 

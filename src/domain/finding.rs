@@ -1,6 +1,5 @@
 //! Findings and the evidence without which they cannot exist.
 
-use super::defaults::with_defaults;
 use super::named::named_enum;
 use super::{Metric, Money, SeriesSource, Statistic, Window};
 
@@ -132,11 +131,11 @@ pub struct Recommendation {
     pub caveats: Vec<String>,
 }
 
-/// One matter worth attention. Cannot be built without evidence.
+/// One matter worth attention, in cents. Begins as [`Finding::of`] makes it: never without evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    rule: &'static str,
-    workload: String,
+    pub(crate) rule: &'static str,
+    pub(crate) workload: String,
     pub severity: Severity,
     pub confidence: Confidence,
     /// One line for people.
@@ -145,48 +144,29 @@ pub struct Finding {
     /// these do not add up. Absent when it is not known.
     pub monthly_savings: Option<Money>,
     pub kind: FindingKind,
-    evidence: Vec<Evidence>,
+    pub(crate) evidence: Vec<Evidence>,
     pub recommendation: Recommendation,
 }
 
-with_defaults! {
-    /// The judgement part of a finding, apart from what it is about: unless said otherwise, a
-    /// derived warning about advice whose saving is not known.
-    #[derive(Debug, Clone, PartialEq)]
-    Assessment {
-        severity: Severity = Severity::Warning,
-        confidence: Confidence = Confidence::Derived,
-        kind: FindingKind = FindingKind::Optimization,
-        /// One line for people.
-        title: String = String::new(),
-        /// What acting on this alone would save per month.
-        monthly_savings: Option<Money> = None,
-        recommendation: Recommendation = Recommendation::default(),
-    }
-}
-
 impl Finding {
-    /// A finding of a rule about a workload. The first evidence is the
-    /// decisive one.
-    pub fn new(
+    /// A finding of a rule about a workload: unless said otherwise, a derived warning about advice
+    /// whose saving is not known. The first evidence is the decisive one.
+    pub fn of(
         rule: &'static str,
         workload: impl Into<String>,
-        judgement: Assessment,
         decisive: Evidence,
         further: impl IntoIterator<Item = Evidence>,
     ) -> Self {
-        let mut evidence = vec![decisive];
-        evidence.extend(further);
         Self {
             rule,
             workload: workload.into(),
-            severity: judgement.severity,
-            confidence: judgement.confidence,
-            title: judgement.title,
-            monthly_savings: judgement.monthly_savings.map(Money::rounded),
-            kind: judgement.kind,
-            evidence,
-            recommendation: judgement.recommendation,
+            severity: Severity::Warning,
+            confidence: Confidence::Derived,
+            title: String::new(),
+            monthly_savings: None,
+            kind: FindingKind::Optimization,
+            evidence: [decisive].into_iter().chain(further).collect(),
+            recommendation: Recommendation::default(),
         }
     }
 

@@ -96,8 +96,7 @@ impl HourlyActivity {
     pub fn hours(&self) -> impl Iterator<Item = ActivityHour> + '_ {
         let periods_per_hour = Decimal::from(self.periods_per_hour);
         let starts = (0..).map(|index| self.start + SignedDuration::from_hours(index));
-        let hours = starts.zip(self.cells());
-        hours.map(move |(start, cell)| ActivityHour {
+        starts.zip(self.cells()).map(move |(start, cell)| ActivityHour {
             start,
             maximum: cell.maximum.map(|hundredths| f64::from(hundredths) / 100.0),
             encodes: cell.encodes,
@@ -109,8 +108,7 @@ impl HourlyActivity {
     /// as a part.
     pub fn instances(&self) -> impl Iterator<Item = u64> + '_ {
         let per_hour = u64::from(self.periods_per_hour);
-        let cells = self.cells();
-        cells.map(move |cell| u64::from(cell.instance_periods) * 1_000_000_000 / per_hour)
+        self.cells().map(move |cell| u64::from(cell.instance_periods) * 1_000_000_000 / per_hour)
     }
 
     /// The share of its running time in hours in which a GPU worked or may have, 0–1; all of it
@@ -120,8 +118,7 @@ impl HourlyActivity {
             hours.map(|hour| hour.instance_hours).sum()
         };
         let at_work = sum(&mut self.hours().filter(|hour| !hour.is_off()));
-        let share = at_work.checked_div(sum(&mut self.hours()));
-        share.unwrap_or(Decimal::ONE)
+        at_work.checked_div(sum(&mut self.hours())).unwrap_or(Decimal::ONE)
     }
 
     /// Whether any hour that ran tells what every GPU did in it.

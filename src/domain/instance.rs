@@ -221,8 +221,7 @@ impl Instance {
         if self.state.is_running() {
             return None;
         }
-        let reason = self.state_transition_reason.as_deref()?;
-        let (_, time) = reason.rsplit_once('(')?;
+        let (_, time) = self.state_transition_reason.as_deref()?.rsplit_once('(')?;
         let (time, _) = time.split_once(')')?;
         let time = time.strip_suffix(" GMT").or_else(|| time.strip_suffix(" UTC"))?;
         let time = DateTime::strptime("%Y-%m-%d %H:%M:%S", time).ok()?;

@@ -1,11 +1,12 @@
-//! Jobs of a managed service: they end by themselves, and each second of them is paid for.
+//! Work that is asked for: jobs of a managed service, which end by themselves and of which each
+//! second is paid for; jobs as somebody writes them down; and requests to a service, as recorded.
 
 use super::named::named_enum;
-use super::time::HOUR_SECONDS;
 use super::wire::{Counts, Maybe, Time};
-use super::{HourlyRate, Money, PriceKey, Provider};
+use super::{HOUR_SECONDS, HourlyRate, Money, PriceKey, Provider};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,8 +66,7 @@ impl TrainingJob {
         if self.plan.is_some() {
             return Vec::new();
         }
-        let types = self.instances.iter();
-        let keys = types.map(|(name, _)| PriceKey {
+        let keys = self.instances.iter().map(|(name, _)| PriceKey {
             provider: Provider::SageMaker,
             ..PriceKey::linux_on_demand(&self.region, name)
         });
@@ -106,6 +106,80 @@ impl TrainingJob {
             names.cmp(&(&right.account, &right.region, &right.name))
         });
     }
+}
+
+/// Jobs that a list may have, and that are placed at most.
+pub const MOST_JOBS: usize = 10_000;
+
+/// An instant, or a time after the beginning of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    At(Timestamp),
+    After { seconds: i64 },
+}
+
+impl Moment {
+    /// Unix seconds, where a plan begins at a second.
+    pub fn second(self, begin: i64) -> i64 {
+        match self {
+            Self::At(at) => at.as_second(),
+            Self::After { seconds } => begin.saturating_add(seconds),
+        }
+    }
+}
+
+/// A job that is to run once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRequest {
+    pub name: String,
+    /// Model, memory or both, such as `A100:80GB`.
+    pub gpu: String,
+    pub gpus: u32,
+    /// How long it runs on them, hours above zero.
+    pub hours: Decimal,
+    pub release: Option<Moment>,
+    pub deadline: Option<Moment>,
+    pub is_restartable: bool,
+    pub data_region: Option<String>,
+    pub data_gb: Decimal,
+    /// Where it is written, counted from one.
+    pub line: u64,
+}
+
+impl JobRequest {
+    /// Its length, rounded up.
+    pub fn seconds(&self) -> i64 {
+        let seconds = self.hours * Decimal::from(HOUR_SECONDS);
+        seconds.ceil().to_i64().unwrap_or(i64::MAX)
+    }
+}
+
+/// What a recording states about the work of a request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RecordedWork {
+    /// Nothing.
+    Unstated,
+    /// How long a GPU worked on it, in seconds, above zero.
+    Seconds(f64),
+    /// Tokens that it brought and tokens that were generated for it; at least one in all.
+    Tokens { prompt: f64, generated: f64 },
+}
+
+/// One request of a recording.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RecordedRequest {
+    /// Seconds since the first request of the recording.
+    pub at_seconds: f64,
+    pub work: RecordedWork,
+}
+
+/// Requests of one period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountedRequests {
+    /// Where the period stands, Unix milliseconds: its beginning or its end, for all alike.
+    pub at_milliseconds: i64,
+    /// Zero or more.
+    pub requests: f64,
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Closed sets of values with the names that files and reports use.
+//! Closed sets of values with the names that files and reports use, and structs that state the
+//! default of each field beside it, or that add up field by field.
 
 macro_rules! named_enum {
     ($(#[$outer:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }) => {
@@ -90,3 +91,37 @@ macro_rules! named_key {
     };
 }
 pub(crate) use named_key;
+
+macro_rules! with_defaults {
+    ($(#[$outer:meta])* $type:ident { $($(#[$doc:meta])* $field:ident: $kind:ty = $value:expr,)+ }) => {
+        $(#[$outer])*
+        pub struct $type { $($(#[$doc])* pub $field: $kind,)+ }
+
+        impl Default for $type {
+            fn default() -> Self {
+                Self { $($field: $value,)+ }
+            }
+        }
+    };
+}
+pub(super) use with_defaults;
+
+macro_rules! sums {
+    ($($type:ident { $($field:ident),+ })+) => {$(
+        impl std::ops::AddAssign for $type {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)+
+            }
+        }
+
+        impl std::iter::Sum for $type {
+            fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+                parts.fold(Self::default(), |mut whole, part| {
+                    whole += part;
+                    whole
+                })
+            }
+        }
+    )+};
+}
+pub(crate) use sums;

@@ -1,4 +1,5 @@
-//! Names from outside, made harmless for a terminal or a spreadsheet.
+//! Names from outside, made harmless for a terminal or a spreadsheet; names as people type them,
+//! with the known ones that are nearest; and short names for long lists.
 
 use std::path::Path;
 
@@ -70,4 +71,90 @@ pub fn shell_word(word: &str) -> String {
     }
     quoted.push('\'');
     quoted
+}
+
+/// A name as people type it: no case, no blanks, no dashes.
+pub(crate) fn plain_name(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Bytes from which a text is not a name with an error in it. Comparing takes the product of
+/// lengths.
+const LONGEST_NAME: usize = 256;
+
+/// The known names that a name may be an error for, best first, three at most;
+/// none when it is like no other.
+pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    if name.len() > LONGEST_NAME {
+        return Vec::new();
+    }
+    let likeness = |known: &str| strsim::jaro_winkler(&plain_name(name), &plain_name(known));
+    let mut near: Vec<(f64, &str)> = known
+        .map(|known| (likeness(known), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
+    near.into_iter().take(3).map(|(_, known)| known.to_owned()).collect()
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything.
+pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            match rest.find(before) {
+                Some(at) => rest = &rest[at + before.len()..],
+                None => return false,
+            }
+        }
+    }
+    last.map_or(rest.is_empty(), |end| rest.ends_with(end))
+}
+
+/// A number for some texts, the same on every machine and in every version: FNV-1a of 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    /// Adds a text, and where it ends.
+    pub(crate) fn add(&mut self, text: &str) {
+        for byte in text.bytes().chain([0xff]) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    pub(crate) fn hex(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_is_that_of_the_published_algorithm() {
+        // FNV-1a of 64 bits: 0xcbf29ce484222325 for nothing, and for "a" 0xaf63dc4c8601ec8c,
+        // as its authors publish it. The byte that ends a text is one more step.
+        assert_eq!(Fnv::default().hex(), "cbf29ce484222325");
+        let mut hash = Fnv::default();
+        hash.add("a");
+        let ended = (0xaf63_dc4c_8601_ec8c_u64 ^ 0xff).wrapping_mul(0x0100_0000_01b3);
+        assert_eq!(hash.hex(), format!("{ended:016x}"));
+        let (mut left, mut right) = (Fnv::default(), Fnv::default());
+        for (first, second) in [("ab", "a"), ("c", "bc")] {
+            left.add(first);
+            right.add(second);
+        }
+        assert_ne!(left, right);
+    }
 }

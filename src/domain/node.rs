@@ -151,8 +151,7 @@ impl Node {
         let offered = self.devices.values();
         let allocatable: Decimal =
             offered.map(|device| device.unit.physical(device.allocatable)).sum();
-        let own = claims.into_iter();
-        let own = own.filter(|claim| claim.machine.as_ref() == Some(&self.machine));
+        let own = claims.into_iter().filter(|claim| claim.machine.as_ref() == Some(&self.machine));
         let requested: Decimal = own.map(|claim| claim.devices.physical()).sum();
         DeviceFunnel {
             physical: self.physical,
@@ -196,10 +195,8 @@ impl Clusters {
         let (own, of_tasks): (Vec<&Node>, Vec<&Node>) =
             self.nodes.iter().partition(|node| node.scheduler == Scheduler::Kubernetes);
         let of_tasks: BTreeSet<&ResourceId> = of_tasks.iter().map(|node| &node.machine).collect();
-        let is_of_pod = |claim: &Claim| {
-            let machine = claim.machine.as_ref();
-            machine.is_none_or(|id| !of_tasks.contains(id))
-        };
+        let is_of_pod =
+            |claim: &Claim| claim.machine.as_ref().is_none_or(|id| !of_tasks.contains(id));
         !own.is_empty() || self.claims.iter().any(is_of_pod)
     }
 

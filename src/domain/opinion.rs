@@ -52,8 +52,7 @@ impl AwsOpinion {
         }
         let members = |about: AdvisedResource| match about {
             AdvisedResource::Instance(id) => {
-                let place = instances.binary_search_by(|instance| instance.id.cmp(&id));
-                place.ok().map(|_| vec![id])
+                instances.binary_search_by(|instance| instance.id.cmp(&id)).ok().map(|_| vec![id])
             }
             AdvisedResource::AutoScalingGroup { account, region, name } => {
                 let key = (account.as_str(), region.as_str(), name.as_str());
@@ -83,8 +82,7 @@ impl AwsOpinion {
     /// no larger one is about.
     pub fn one_each(mut opinions: Vec<Self>) -> Vec<Self> {
         opinions.sort_by(|left, right| {
-            let estimates = right.estimated().cmp(&left.estimated());
-            estimates.then_with(|| left.key().cmp(&right.key()))
+            right.estimated().cmp(&left.estimated()).then_with(|| left.key().cmp(&right.key()))
         });
         let mut known: BTreeSet<ResourceId> = BTreeSet::new();
         let mut kept: Vec<Self> = Vec::new();
@@ -135,8 +133,7 @@ pub(super) fn in_words(opinions: &[AwsOpinion], instances: &[ResourceId]) -> Opt
     let mut kinds: BTreeMap<(&str, Option<&str>), BTreeSet<&ResourceId>> = BTreeMap::new();
     for opinion in opinions {
         let own = instances.iter().filter(|id| opinion.is_about(id));
-        let kind = kinds.entry((&opinion.action, opinion.to.as_deref()));
-        kind.or_default().extend(own);
+        kinds.entry((&opinion.action, opinion.to.as_deref())).or_default().extend(own);
     }
     let words = kinds.into_iter().map(|((action, to), own)| {
         let to = to.map_or(String::new(), |to| format!(" to {to}"));

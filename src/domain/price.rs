@@ -1,7 +1,7 @@
 //! Prices, each with where it came from and since when it holds.
 
+use super::gpu::family_of;
 use super::named::named_enum;
-use super::shape::family_of;
 use super::{
     HourlyRate, Instance, Money, OperatingSystem, Provider, PurchaseOption, SpotHistory, Tenancy,
 };
@@ -101,8 +101,7 @@ impl PriceOption {
     pub fn all() -> impl Iterator<Item = Self> {
         let promises = [Self::Reserved, Self::Ec2InstanceSavingsPlan, Self::ComputeSavingsPlan];
         let promised = promises.into_iter().flat_map(|promise| CommitmentTerm::ALL.map(promise));
-        let hourly = [Self::OnDemand, Self::Spot, Self::CapacityBlock];
-        hourly.into_iter().chain(promised)
+        [Self::OnDemand, Self::Spot, Self::CapacityBlock].into_iter().chain(promised)
     }
 
     /// Reads what `Display` writes.

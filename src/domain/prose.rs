@@ -46,6 +46,19 @@ pub fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
+/// Names that a sentence lists before the rest is counted.
+const MOST_NAMED: usize = 20;
+
+/// Names, the first of many.
+pub fn first_names(names: &[impl Display]) -> String {
+    let shown: Vec<String> = names.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(MOST_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// The digits of a whole number with thousands separators.
 pub fn separated(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

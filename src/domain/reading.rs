@@ -62,8 +62,7 @@ impl ThrottleReasons {
 
     /// The words for the bits that are set, in order of the bits.
     pub fn names(self) -> Vec<&'static str> {
-        let set = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
-        set.map(|(_, name)| *name).collect()
+        Self::NAMES.iter().filter(|(bit, _)| self.has(*bit)).map(|(_, name)| *name).collect()
     }
 }
 

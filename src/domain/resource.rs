@@ -1,4 +1,5 @@
-//! Which resource of which account of which provider.
+//! Which resource of which account of which provider, and the partitions of AWS, which share
+//! neither accounts nor endpoints.
 
 use super::named::named_enum;
 use std::fmt;
@@ -84,6 +85,20 @@ pub(super) fn segment(name: &str) -> String {
 impl fmt::Display for ResourceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// The partition of a region, as ARNs name it.
+pub fn partition(region: &str) -> &'static str {
+    match region {
+        _ if region.starts_with("cn-") => "aws-cn",
+        _ if region.starts_with("us-gov-") => "aws-us-gov",
+        _ if region.starts_with("us-isob-") => "aws-iso-b",
+        _ if region.starts_with("us-isof-") => "aws-iso-f",
+        _ if region.starts_with("us-iso-") => "aws-iso",
+        _ if region.starts_with("eu-isoe-") => "aws-iso-e",
+        _ if region.starts_with("eusc-") => "aws-eusc",
+        _ => "aws",
     }
 }
 

@@ -117,8 +117,7 @@ impl ScalingGroup {
     /// capacity is not the number of instances in service, and where one that ends is not
     /// among these.
     pub fn without(&self, ended: &BTreeSet<&ResourceId>) -> Option<Self> {
-        let in_service = self.in_service.as_ref();
-        let in_service = in_service.filter(|_| self.counts_instances())?;
+        let in_service = self.in_service.as_ref().filter(|_| self.counts_instances())?;
         let stays = in_service.iter().filter(|id| !ended.contains(*id));
         let stays: Vec<ResourceId> = stays.cloned().collect();
         let is_known = u32::try_from(in_service.len()) == Ok(self.desired)

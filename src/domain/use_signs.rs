@@ -86,10 +86,9 @@ impl InstanceUsage {
             (Unmeasured::Encoder, of_gpus(|gpu| gpu.encoder_samples)),
             (Unmeasured::Sm, of_gpus(|gpu| gpu.sm.map(|sm| sm.samples))),
             (Unmeasured::Power, of_gpus(|gpu| gpu.power.map(|power| power.samples))),
-        ];
-        let missing = missing
-            .into_iter()
-            .filter_map(|(what, coverage)| Some(UseSign::Unmeasured(what, coverage?)));
+        ]
+        .into_iter()
+        .filter_map(|(what, coverage)| Some(UseSign::Unmeasured(what, coverage?)));
         missing.chain(self.measured_signs()).collect()
     }
 
@@ -98,7 +97,6 @@ impl InstanceUsage {
         let cpu = self.cpu_max.filter(|max| *max >= IDLE_CPU_PERCENT);
         let network =
             self.network_mb_per_day().filter(|megabytes| *megabytes >= IDLE_NETWORK_MB_PER_DAY);
-        let signs = [cpu.map(UseSign::Cpu), network.map(UseSign::Network)];
-        signs.into_iter().flatten()
+        [cpu.map(UseSign::Cpu), network.map(UseSign::Network)].into_iter().flatten()
     }
 }

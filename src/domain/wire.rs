@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, SeqAccess, Visitor};
+use serde::de::{self, DeserializeOwned, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
@@ -35,17 +35,12 @@ macro_rules! forms {
         }
 
         impl $name {
-            pub(crate) fn serialize<S: Serializer>(
-                value: &$value,
-                serializer: S,
-            ) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(value)
+            pub(crate) fn serialize<S: Serializer>(value: &$value, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(value)
             }
 
-            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-                deserializer: D,
-            ) -> Result<$value, D::Error> {
-                Self::read(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<$value, D::Error> {
+                Self::read(&String::deserialize(from)?).map_err(de::Error::custom)
             }
         }
 
@@ -100,8 +95,7 @@ impl<F: Form> Maybe<F> {
         deserializer: D,
     ) -> Result<Option<F::Value>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
-        let value = text.map(|text| F::read(&text)).transpose();
-        value.map_err(de::Error::custom)
+        text.map(|text| F::read(&text)).transpose().map_err(de::Error::custom)
     }
 }
 
@@ -111,45 +105,31 @@ pub(crate) const MOST_PARTS: usize = 10_000;
 /// A list of at most [`MOST_PARTS`] elements.
 pub(crate) struct Parts<T>(PhantomData<T>);
 
-impl<T> Parts<T> {
-    pub(crate) fn serialize<S: Serializer>(parts: &[T], serializer: S) -> Result<S::Ok, S::Error>
-    where
-        T: Serialize,
-    {
-        parts.serialize(serializer)
+impl<T: DeserializeOwned + Serialize> Parts<T> {
+    pub(crate) fn serialize<S: Serializer>(parts: &[T], to: S) -> Result<S::Ok, S::Error> {
+        parts.serialize(to)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<T>, D::Error>
-    where
-        T: Deserialize<'de>,
-    {
-        at_most::<_, _, MOST_PARTS>(deserializer)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+        at_most::<_, _, MOST_PARTS>(from)
     }
 }
 
 /// A list of at most [`MOST_PARTS`] elements, or no key; null is refused.
 pub(crate) struct StatedParts<T>(PhantomData<T>);
 
-impl<T> StatedParts<T> {
+impl<T: DeserializeOwned + Serialize> StatedParts<T> {
     pub(crate) fn serialize<S: Serializer>(
         parts: &Option<Vec<T>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error>
-    where
-        T: Serialize,
-    {
-        parts.serialize(serializer)
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        parts.serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Vec<T>>, D::Error>
-    where
-        T: Deserialize<'de>,
-    {
-        Parts::<T>::deserialize(deserializer).map(Some)
+        from: D,
+    ) -> Result<Option<Vec<T>>, D::Error> {
+        Parts::deserialize(from).map(Some)
     }
 }
 
@@ -283,8 +263,7 @@ pub(crate) fn renamed(earlier: &'static str, now: &'static str) -> impl FnMut(&m
         // What is null has neither of them.
         let both = json!({ "type": "object", "allOf": names });
         object.insert("not".to_owned(), both);
-        let required = object.get_mut("required").and_then(Json::as_array_mut);
-        let place = required.and_then(|keys| {
+        let place = object.get_mut("required").and_then(Json::as_array_mut).and_then(|keys| {
             let place = keys.iter().position(|key| key == now)?;
             Some(keys.remove(place))
         });

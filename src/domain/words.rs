@@ -80,8 +80,7 @@ words! {
 }
 
 fn all(values: impl IntoIterator<Item = impl ToString>) -> Vec<String> {
-    let values = values.into_iter();
-    values.map(|value| value.to_string()).collect()
+    values.into_iter().map(|value| value.to_string()).collect()
 }
 
 texts! {
@@ -94,8 +93,7 @@ texts! {
     GapSubject { "type": "string" } |text| Ok(GapSubject::named(text));
     GpuModel { "type": "string" } |text| Ok(GpuModel::from_name(text));
     GpuShare { "type": "string", "pattern": r"^([1-9][0-9]*(\.0+)?|0?\.[0-9]*[1-9][0-9]*)$" } |text| {
-        let count = text.parse().ok().and_then(GpuShare::from_count);
-        count.ok_or_else(|| format!(
+        text.parse().ok().and_then(GpuShare::from_count).ok_or_else(|| format!(
             "a GPU count must be an integer of at most {MOST_GPUS} or a fraction of one, not \
              `{text}`"
         ))

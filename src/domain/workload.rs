@@ -1,13 +1,13 @@
-//! A workload: instances that do one job and are judged as one.
+//! A workload: instances that do one job and are judged as one, and its members apart by how they
+//! behave.
 
 use super::named::named_enum;
-use super::opinion;
 use super::tags::{size_mib, tag_value};
 use super::{
     AcceleratorKind, AwsOpinion, CommittedCost, ComponentHost, GpuUsage, Group, HourlyActivity,
     IdleStorageCosts, InstanceShape, InstanceUsage, Measured, Member, Money, NetworkUse, Policy,
-    PriceKey, ProfileBasis, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary,
-    VramSummary, WorkloadCost, WorkloadKey,
+    PriceKey, ProfileBasis, ResourceId, Samples, ScalingGroup, Unpriced, UsageState,
+    UtilizationSummary, Verdict, VramSummary, WorkloadCost, WorkloadKey, opinion,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -171,8 +171,7 @@ impl Workload {
 
     /// How many of its instances do not run now.
     pub fn stopped_now(&self) -> u64 {
-        let members = self.members.iter();
-        members.filter(|member| !member.is_running).count() as u64
+        self.members.iter().filter(|member| !member.is_running).count() as u64
     }
 
     /// How many of its instances have a value of each tag that not all share.
@@ -198,9 +197,7 @@ impl Workload {
 
     /// When the last of its instances was first seen.
     pub fn first_seen(&self) -> Timestamp {
-        let members = self.members.iter();
-        let latest = members.map(|member| member.first_seen).max();
-        latest.unwrap_or(Timestamp::MIN)
+        self.members.iter().map(|member| member.first_seen).max().unwrap_or(Timestamp::MIN)
     }
 
     /// The kind that a tag declares; unknown where it is guessed. A guess may make
@@ -233,8 +230,7 @@ impl Workload {
     pub fn declared_link(&self) -> Option<Option<bool>> {
         let declared = tag_value(&self.tags, &[GPUS_TAG])?.trim();
         let says = |value: &str| declared.eq_ignore_ascii_case(value);
-        let link = says(LINKED).then_some(true);
-        Some(link.or(says(INDEPENDENT).then_some(false)))
+        Some(says(LINKED).then_some(true).or(says(INDEPENDENT).then_some(false)))
     }
 
     /// Whether the GPUs of any of its machines are busy together, or two of them.
@@ -316,8 +312,7 @@ impl Workload {
     /// GPUs in all its instances as a number (0.125 for an eighth); absent for
     /// an unknown type.
     pub fn gpu_count(&self) -> Option<Decimal> {
-        let offer = self.shape.as_ref()?.gpu.as_ref()?;
-        Some(offer.share.count() * Decimal::from(self.instances.len()))
+        Some(self.shape.as_ref()?.gpu.as_ref()?.share.count() * Decimal::from(self.instances.len()))
     }
 
     /// GPUs that the guests of all its instances see.
@@ -416,8 +411,7 @@ impl Workload {
     /// The most memory that its work takes of a GPU, MiB: what its tag states, else the peak.
     /// Absent where an engine took it ahead: what it needs of that is not known.
     pub fn vram_use_mib(&self, vram: &VramSummary) -> Option<f64> {
-        let stated = tag_value(&self.tags, &[VRAM_TAG]).and_then(size_mib);
-        let stated = stated.filter(|mib| *mib > 0.0);
+        let stated = tag_value(&self.tags, &[VRAM_TAG]).and_then(size_mib).filter(|mib| *mib > 0.0);
         stated.or((!vram.is_reserved).then_some(vram.peak_mib))
     }
 
@@ -445,4 +439,16 @@ impl Workload {
             self.idle_storage.monthly
         }
     }
+}
+
+/// Members of a workload that behave alike, as a workload of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// What keeps all of them from work; absent for those that work, or may, on their GPUs or
+    /// on something else.
+    pub idle: Option<UsageState>,
+    /// The members with their cost and what was measured of them; shared with the whole
+    /// where that has no other part.
+    pub workload: Arc<Workload>,
+    pub verdict: Verdict,
 }

@@ -48,8 +48,7 @@ impl WorkloadKey {
 
     /// Whether its machines are there or deleted, and never stopped.
     pub fn is_never_stopped(&self) -> bool {
-        let component = self.component();
-        component.is_some_and(|kind| matches!(kind, Component::Hosting | Component::Cluster))
+        self.component().is_some_and(|kind| matches!(kind, Component::Hosting | Component::Cluster))
     }
 
     /// Whether it runs and every hour of it is billed on demand.

@@ -1,12 +1,12 @@
-//! Asking how machines were used, and reducing the answers. Points are let go as they arrive.
+//! Asking how machines were used, and reducing the answers: points are let go as they arrive.
+//! Where hours do not tell enough, machines are asked for again on the grid.
 
-use super::places::{PLACES_AT_ONCE, Place};
-use crate::domain::{DeviceUse, Gap, Gathered, ResourceId, WORK, Window, WorkUnit};
-use crate::sources::files::Recorder;
-use crate::sources::{Answer, MetricCalls, MetricRequest, MetricSource, Readings};
-use crate::usage::{UsageBuilder, Usages};
-use futures_util::StreamExt;
-use futures_util::stream;
+use super::{PLACES_AT_ONCE, Place};
+use crate::domain::{DeviceUse, Gap, Gathered, Instance, ResourceId, WORK, Window, WorkUnit};
+use crate::sources::files::{Recorder, Replaced};
+use crate::sources::{Detail, MetricCalls, MetricRequest, MetricServer, MetricSource, Readings};
+use crate::usage::{Estate, UsageBuilder, Usages};
+use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::Semaphore;
@@ -95,7 +95,7 @@ pub(super) struct Missing {
 /// Makes the calls, and lets their points go.
 pub(super) async fn measured(
     planned: Vec<Planned<'_>>,
-    (window, period_seconds): Grid,
+    grid: Grid,
     mut recorder: Option<&mut Recorder>,
 ) -> Gathered<Measured> {
     let turns: Vec<Semaphore> = planned.iter().map(|_| Semaphore::new(CALLS_AT_ONCE)).collect();
@@ -103,38 +103,32 @@ pub(super) async fn measured(
     let plans = planned.into_iter().zip(&turns);
     let mut plans: Vec<_> =
         plans.map(|(plan, turns)| (plan.place, turns, plan.made.calls.into_iter())).collect();
-    // A few of every region by turns, so that none waits for the end of another.
+    // A few of every region by turns, so that none waits for the end of another: each call in its
+    // turn among those of its region.
     let mut calls = Vec::new();
     while !plans.is_empty() {
         plans.retain_mut(|(place, turns, rest)| {
             let next = rest.by_ref().take(CALLS_AT_ONCE);
-            calls.extend(next.map(|call| in_turn(*place, turns, call)));
+            let (place, turns) = (*place, *turns);
+            calls.extend(next.map(|call| async move {
+                // It is never closed.
+                let _turn = turns.acquire().await;
+                let Gathered { value, gaps } = call.await;
+                Gathered { value, gaps: named(place, gaps) }
+            }));
             !rest.as_slice().is_empty()
         });
     }
     let number = Some(calls.len() as u64);
     let _work = WORK.begin("calls for metrics".to_owned(), number, WorkUnit::Things);
     let mut answers = stream::iter(calls).buffered(at_once);
-    let mut sums = Sums::new((window, period_seconds));
+    let mut sums = Sums::new(grid);
     let mut gaps = Vec::new();
     while let Some(answer) = answers.next().await {
         WORK.advance(1);
         sums.add(answer.leave_gaps(&mut gaps), recorder.as_deref_mut());
     }
     Gathered { value: sums.finish(), gaps }
-}
-
-/// A call in its turn among those of its region.
-async fn in_turn(
-    place: Option<&Place<'_>>,
-    turns: &Semaphore,
-    call: Answer<'_, Gathered<Readings>>,
-) -> Gathered<Readings> {
-    // It is never closed.
-    let _turn = turns.acquire().await;
-    let mut answer = call.await;
-    answer.gaps = named(place, answer.gaps);
-    answer
 }
 
 /// What answers amount to so far.
@@ -148,10 +142,10 @@ struct Sums {
 }
 
 impl Sums {
-    fn new((window, period_seconds): Grid) -> Self {
+    fn new(grid: Grid) -> Self {
         Self {
-            grid: (window, period_seconds),
-            usage: UsageBuilder::new(window, period_seconds),
+            grid,
+            usage: UsageBuilder::new(grid.0, grid.1),
             stretches: BTreeMap::new(),
             measured: Measured::default(),
         }
@@ -200,4 +194,110 @@ impl Sums {
             stretches.map(|(stretch, sum)| (stretch, sum.finish())).collect();
         measured
     }
+}
+
+/// Which machines to ask for on the grid: of an estate that was measured by the hour, and
+/// of the machines in it of which an hour is not whole. Beside them the usage of the estate,
+/// which is most of its memory and is held once.
+pub type Refine<'a> = &'a dyn Fn(Estate, &BTreeSet<ResourceId>) -> (BTreeSet<ResourceId>, Usages);
+
+/// A region with the machines in it that are measured.
+pub(super) type Home<'a> = (&'a Place<'a>, BTreeSet<ResourceId>);
+
+/// Completes an estate that was measured by the hour with finer answers, in the place of the
+/// hours that do not suffice, from regions and from servers.
+pub(super) async fn complete(
+    estate: &mut Estate,
+    (homes, servers): (&[Home<'_>], &[MetricServer]),
+    partial: &BTreeSet<ResourceId>,
+    refine: Refine<'_>,
+    mut recorder: Option<&mut Recorder>,
+    progress: &dyn Fn(&str),
+) {
+    let (window, period_seconds) = (estate.window, estate.period_seconds);
+    let usage = std::mem::take(&mut estate.usage);
+    let (fine, usage) = refine(Estate { usage, ..estate.clone() }, partial);
+    estate.usage = usage;
+    progress(&format!("{} instances in finer detail", fine.len()));
+    let is_replaced = |id: &ResourceId| fine.contains(id) && partial.contains(id);
+    estate.usage.retain(|id| !is_replaced(id));
+    estate.usage.forget_grid(|id| fine.contains(id));
+    estate.clusters.uses.retain(|used| !is_replaced(&used.machine));
+    if let Some(recorder) = &mut recorder {
+        for id in &fine {
+            let what = if partial.contains(id) { Replaced::Everything } else { Replaced::Grid };
+            recorder.replace(id, what);
+        }
+    }
+    let again = again(estate, (homes, servers), &fine, partial);
+    let (fleet, shapes) = (estate.instances.as_slice(), &estate.shapes);
+    let mig_instances = &estate.clusters.mig_instances();
+    let questions = again.iter().flat_map(|again| {
+        let ask = MetricRequest {
+            fleet,
+            instances: &again.instances,
+            shapes,
+            mig_instances,
+            window,
+            period_seconds,
+            detail: again.detail,
+            known: None,
+        };
+        again.sources.iter().map(move |source| (again.place, *source, ask))
+    });
+    let mut gaps = Vec::new();
+    let mut plans: Vec<Planned<'_>> = planned(questions, &mut gaps).await;
+    // Both details of a region, or of a server, are asked for in the same turns.
+    plans.dedup_by(|later, kept| kept.takes_over(later));
+    let answer = measured(plans, (window, period_seconds), recorder).await;
+    let Measured { usage, uses, .. } = answer.leave_gaps(&mut gaps);
+    estate.usage.merge(usage, window, period_seconds);
+    estate.clusters.uses.extend(uses);
+    estate.clusters.sort();
+    estate.gaps.extend(gaps);
+    estate.gaps.sort();
+    estate.gaps.dedup();
+}
+
+/// Who is asked again, and about which machines.
+struct RepeatedQuery<'a> {
+    /// The region that the sources are of; absent for a server.
+    place: Option<&'a Place<'a>>,
+    sources: Vec<&'a dyn MetricSource>,
+    detail: Detail,
+    instances: Vec<Instance>,
+}
+
+/// What to ask in each region and of each server: of machines whose hours are not whole
+/// everything, of the others what is read period by period.
+fn again<'a>(
+    estate: &Estate,
+    (homes, servers): (&[Home<'a>], &'a [MetricServer]),
+    fine: &BTreeSet<ResourceId>,
+    partial: &BTreeSet<ResourceId>,
+) -> Vec<RepeatedQuery<'a>> {
+    let of_homes = homes.iter().map(|(place, own)| {
+        let sources = place.connection.metrics.iter();
+        let sources: Vec<&'a dyn MetricSource> = sources.map(|source| source.as_ref()).collect();
+        (Some(*place), sources, Some(own))
+    });
+    let of_servers = servers.iter().map(|server| {
+        let sources: Vec<&'a dyn MetricSource> = vec![server.metrics.as_ref()];
+        (None, sources, None)
+    });
+    let mut queries = Vec::new();
+    for (place, sources, own) in of_homes.chain(of_servers) {
+        for (detail, is_partial) in [(Detail::Full, true), (Detail::Grid, false)] {
+            let instances = estate.instances.iter().filter(|instance| {
+                own.is_none_or(|own| own.contains(&instance.id))
+                    && fine.contains(&instance.id)
+                    && partial.contains(&instance.id) == is_partial
+            });
+            let instances: Vec<Instance> = instances.cloned().collect();
+            if !instances.is_empty() {
+                queries.push(RepeatedQuery { place, sources: sources.clone(), detail, instances });
+            }
+        }
+    }
+    queries
 }

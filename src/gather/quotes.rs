@@ -2,7 +2,7 @@
 //! the same for all of them. The zones of a region are named by account, so that spot
 //! prices are read in each.
 
-use super::places::Place;
+use super::Place;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, Instance, Lifecycle, PriceBook, Provider,
 };

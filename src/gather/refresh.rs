@@ -1,20 +1,22 @@
-//! Reading every GPU price anew, for the user's own copy of the catalog.
+//! Reading every GPU price anew, for the user's own copy of the catalog: with an account, or from
+//! the files that AWS publishes for everyone.
 
 use super::prices::accelerated_types;
 use super::run::GatherError;
 use crate::domain::{
     Cause, CauseKind, EstateSource, Gap, GapSubject, Gathered, HourlyRate, OperatingSystem,
-    PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
+    PriceBasis, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsOptions, RegionClients, Session, region_names};
+use crate::sources::price_files::PriceFiles;
 use crate::sources::{Outcome, Quoted, WantedPrices};
 use crate::usage::Estate;
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// Spot prices are means over this long.
 const SPOT_WINDOW: SignedDuration = SignedDuration::from_hours(24);
@@ -34,7 +36,7 @@ pub struct RefreshOptions {
 /// What one interface knows about one region. A part is replaced as a whole or
 /// stays as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+enum Part {
     /// On-demand and reserved, from the price list.
     Listed,
     /// Spot, from its history.
@@ -44,7 +46,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    pub(super) fn of(option: PriceOption) -> Option<Self> {
+    fn of(option: PriceOption) -> Option<Self> {
         match option {
             PriceOption::OnDemand | PriceOption::Reserved(_) => Some(Self::Listed),
             PriceOption::Spot => Some(Self::Spot),
@@ -64,7 +66,7 @@ impl Part {
     }
 }
 
-pub(super) type Answer = Outcome<Vec<Quoted>>;
+type Answer = Outcome<Vec<Quoted>>;
 
 /// Reads Linux prices of every accelerated type of the catalog, as an estate
 /// without instances. What cannot be read keeps its `last` price, and is a gap.
@@ -96,12 +98,12 @@ pub async fn refresh_prices(
 }
 
 /// What spot prices are means over.
-pub(super) fn window_before(as_of: Timestamp) -> Result<Window, GatherError> {
+fn window_before(as_of: Timestamp) -> Result<Window, GatherError> {
     Window::before(as_of, SPOT_WINDOW, PERIOD_SECONDS).map_err(GatherError::Window)
 }
 
 /// An estate of prices alone.
-pub(super) fn estate_of(
+fn estate_of(
     (as_of, window): (Timestamp, Window),
     regions: Vec<String>,
     prices: PriceBook,
@@ -170,7 +172,7 @@ fn over_zones(zonal: Vec<Quoted>) -> Vec<Quoted> {
 }
 
 /// The last catalog with every part replaced that was read anew.
-pub(super) fn merged(
+fn merged(
     last: &PriceBook,
     answers: Vec<(String, Part, Answer)>,
     gaps: &mut Vec<Gap>,
@@ -205,6 +207,127 @@ pub(super) fn merged(
         Some(first) if listed == 0 => Err(GatherError::EveryRegion { regions: tried, first }),
         _ => Ok(book),
     }
+}
+
+/// What to read without an account, and from where.
+#[derive(Debug, Clone)]
+pub struct PublicRefresh {
+    /// Another address for every file.
+    pub endpoint_url: Option<String>,
+    /// The regions, one after the other.
+    pub regions: Vec<String>,
+    /// Where a file is kept until it is read, without a name. It has room for one.
+    pub folder: PathBuf,
+    /// Now.
+    pub as_of: Timestamp,
+}
+
+/// Reads prices of every accelerated type of the catalog, as an estate without instances. A
+/// region whose price list is the one that `last` has is not read again. What cannot be read
+/// keeps its `last` price, and is a gap. `keep` gets what is known after each region.
+///
+/// # Errors
+/// When no price list could be read at all.
+pub async fn refresh_public_prices(
+    options: &PublicRefresh,
+    last: &PriceBook,
+    progress: &dyn Fn(&str),
+    keep: &dyn Fn(&Estate),
+) -> Result<Estate, GatherError> {
+    let times = (options.as_of, window_before(options.as_of)?);
+    let read_on = options.as_of.to_zoned(TimeZone::UTC).date();
+    let endpoint = options.endpoint_url.as_deref();
+    let types = accelerated_types().collect();
+    let mut files = PriceFiles::new(endpoint, options.folder.clone(), types, read_on);
+    progress("spot prices");
+    let mut spot = files.spot().await;
+    let mut prices = last.clone();
+    let (mut gaps, mut read, mut first) = (Vec::new(), Vec::new(), None);
+    for region in &options.regions {
+        let mut answers = vec![(region.clone(), Part::Spot, spot_of(&mut spot, region))];
+        match list_of(&mut files, region, &prices, progress).await {
+            Ok(None) => {}
+            Ok(Some(listed)) => {
+                if !has_observed_plans(&prices, region) {
+                    let plans = listed.iter().filter_map(plan_like).collect();
+                    answers.push((region.clone(), Part::SavingsPlans, Ok(plans)));
+                }
+                answers.push((region.clone(), Part::Listed, Ok(listed)));
+            }
+            Err(error) => answers.push((region.clone(), Part::Listed, Err(error))),
+        }
+        match merged(&prices, answers, &mut gaps) {
+            Ok(book) => {
+                prices = book;
+                read.push(region.clone());
+                keep(&estate_of(times, read.clone(), prices.clone(), gaps.clone()));
+            }
+            Err(GatherError::EveryRegion { first: error, .. }) => {
+                first.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match first {
+        Some(first) if read.is_empty() => {
+            Err(GatherError::EveryRegion { regions: options.regions.len(), first })
+        }
+        _ => {
+            read.sort();
+            Ok(estate_of(times, read, prices, gaps))
+        }
+    }
+}
+
+/// The price list of a region; `None` where it is the one that is known.
+async fn list_of(
+    files: &mut PriceFiles,
+    region: &str,
+    known: &PriceBook,
+    progress: &dyn Fn(&str),
+) -> Outcome<Option<Vec<Quoted>>> {
+    progress(&format!("prices in {region}"));
+    let edition = files.edition(region).await?;
+    let source = edition.source();
+    let is_known = |(key, quote): (&PriceKey, &PriceQuote)| {
+        key.region == region && key.option == PriceOption::OnDemand && quote.source == source
+    };
+    if known.iter().any(is_known) {
+        return Ok(None);
+    }
+    let count = |bytes: u64| progress(&format!("prices in {region}: {} MiB", bytes >> 20));
+    files.offers(&edition, &count).await.map(Some)
+}
+
+/// Spot prices of a region. That the feed cannot be read is said of each.
+fn spot_of(spot: &mut Outcome<BTreeMap<String, Vec<Quoted>>>, region: &str) -> Answer {
+    match spot {
+        Ok(found) => Ok(found.remove(region).unwrap_or_default()),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+fn has_observed_plans(prices: &PriceBook, region: &str) -> bool {
+    prices.iter().any(|(key, quote)| {
+        key.region == region
+            && Part::of(key.option) == Some(Part::SavingsPlans)
+            && quote.basis == PriceBasis::Observed
+    })
+}
+
+/// The rate of an EC2 Instance Savings Plan, which is in none of the files: that of the
+/// standard reserved instance of the same term and payment, as in the bundled catalog.
+fn plan_like((key, quote): &Quoted) -> Option<Quoted> {
+    let PriceOption::Reserved(term) = key.option else { return None };
+    let linux = PriceKey::linux_on_demand(&key.region, &key.instance_type);
+    let plan = key.with_option(PriceOption::Ec2InstanceSavingsPlan(term));
+    let quote = PriceQuote {
+        instalments: None,
+        basis: PriceBasis::Derived,
+        source: format!("{}: equals the standard reserved instance", quote.source),
+        ..quote.clone()
+    };
+    (key.with_option(PriceOption::OnDemand) == linux).then_some((plan, quote))
 }
 
 #[cfg(test)]

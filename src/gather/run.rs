@@ -2,14 +2,12 @@
 //! wait for each other. One denied region or interface is a gap; nothing at
 //! all is an error.
 
-use super::days::Days;
-use super::finer::{Home, Refine, complete};
+use super::history::{Days, OtherPeriods, RolledUp, check};
 use super::machines::{join, once};
-use super::measured::{Grid, Measured, Planned, measured, planned};
-use super::places::{PLACES_AT_ONCE, Place, of_account, places};
+use super::measured::{Grid, Home, Measured, Planned, Refine, complete, measured, planned};
 use super::prices::{add_known_prices, job_price_ask, price_ask, prices_not_asked_for};
 use super::quotes::{QuoteQuery, quotes};
-use super::rolled_up::{OtherPeriods, RolledUp, check};
+use super::{PLACES_AT_ONCE, Place, of_account, places};
 use crate::catalog::known_shape;
 use crate::domain::{
     AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered,
@@ -20,8 +18,7 @@ use crate::sources::{
     Account, Answer, ByTheHour, Detail, Found, Known, MetricRequest, MetricServer, SourceError,
 };
 use crate::usage::Estate;
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::{FutureExt, StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -414,35 +411,23 @@ fn cost_usd(planned: &[Planned<'_>]) -> Decimal {
 /// A region with its jobs.
 type RegionJobs<'a> = (&'a Place<'a>, Vec<TrainingJob>);
 
-/// Jobs that changed in a window, of each region that has any.
-async fn training_jobs<'a>(
-    regions: Vec<&'a Place<'a>>,
-    window: Window,
-) -> Gathered<Vec<RegionJobs<'a>>> {
-    let asked = regions.into_iter().filter_map(|place| {
-        let source = place.connection.jobs.as_ref()?;
-        Some(async move { (place, source(window).await) })
-    });
-    let answers: Vec<_> = stream::iter(asked).buffered(REGIONS_OF_JOBS).collect().await;
-    let mut jobs = Vec::new();
-    let mut gaps = Vec::new();
-    for (place, answer) in answers {
-        gaps.extend(place.named(answer.gaps));
-        if !answer.value.is_empty() {
-            jobs.push((place, answer.value));
-        }
-    }
-    Gathered { value: jobs, gaps }
-}
-
-/// Training jobs of every region, and prices of their types and of those of instances.
+/// Training jobs of every region that changed in a window, and prices of their types and of those
+/// of instances.
 async fn jobs_and_prices(
     fleet: &Fleet<'_>,
     options: &GatherOptions,
     window: Window,
 ) -> (Gathered<Vec<TrainingJob>>, Gathered<PriceBook>) {
-    let read = fleet.regions.iter().map(|(place, _)| *place).collect();
-    let Gathered { value: jobs, gaps } = training_jobs(read, window).await;
+    let asked = fleet.regions.iter().filter_map(|(place, _)| {
+        let source = place.connection.jobs.as_ref()?;
+        Some(async move { (*place, source(window).await) })
+    });
+    let mut answers = stream::iter(asked).buffered(REGIONS_OF_JOBS);
+    let (mut jobs, mut gaps) = (Vec::new(), Vec::new());
+    while let Some((place, answer)) = answers.next().await {
+        gaps.extend(place.named(answer.gaps));
+        jobs.push((place, answer.value));
+    }
     let priced = prices(fleet, &jobs, options, window).await;
     (Gathered { value: jobs.into_iter().flat_map(|(_, own)| own).collect(), gaps }, priced)
 }
@@ -474,9 +459,9 @@ async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsAdvice>> {
         let answer = account.opinions.as_ref()?();
         Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
     });
-    let answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
+    let mut answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
     let mut gathered = Gathered::<Vec<AwsAdvice>>::default();
-    for found in answers.collect::<Vec<_>>().await {
+    while let Some(found) = answers.next().await {
         gathered.value.extend(found.leave_gaps(&mut gathered.gaps));
     }
     gathered
@@ -496,18 +481,15 @@ async fn named<T>(
 async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commitments> {
     let of_regions = fleet.regions.iter().filter_map(|(place, _)| {
         let answer = place.connection.commitments.as_ref()?();
-        Some(named(answer, move |gaps| place.named(gaps)))
+        Some(named(answer, move |gaps| place.named(gaps)).boxed_local())
     });
     let of_accounts = accounts.iter().filter_map(|account| {
         let answer = account.commitments.as_ref()?();
-        Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
+        Some(named(answer, move |gaps| of_account(account, accounts, gaps)).boxed_local())
     });
-    let of_regions = stream::iter(of_regions).buffered(PLACES_AT_ONCE);
-    let of_accounts = stream::iter(of_accounts).buffered(PLACES_AT_ONCE);
-    let (of_regions, of_accounts) =
-        tokio::join!(of_regions.collect::<Vec<_>>(), of_accounts.collect::<Vec<_>>());
+    let mut answers = stream::iter(of_regions.chain(of_accounts)).buffered(PLACES_AT_ONCE);
     let mut gathered = Gathered::<Commitments>::default();
-    for found in of_regions.into_iter().chain(of_accounts) {
+    while let Some(found) = answers.next().await {
         gathered.value.add(found.leave_gaps(&mut gathered.gaps));
     }
     gathered

@@ -1,9 +1,8 @@
 //! What holds a GPU back, from the best signals that there are. A rule whose
 //! signal was not read says so; it never guesses.
 
-use super::bottleneck::{Bottleneck, Sign, Tier};
-use super::rules::{IO_BUSY, Rule, rules};
-use super::signals::Signals;
+use super::rules::{IO_BUSY, Rule, alternates, rules};
+use super::signals::{Bottleneck, Sign, Signals, Tier};
 use super::windows::FEWEST_READINGS;
 use crate::domain::{Confidence, Policy};
 
@@ -86,16 +85,20 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
         let reason = format!("{readings} readings are too few, {needed} needed");
         return Diagnosis::unknown(Some(tier), vec![ENOUGH_READINGS], reason);
     }
-    let mut undecided = Undecided::default();
+    // Rules that nothing speaks against and that a signal is missing for, and these signals.
+    let (mut candidates, mut lacking) = (Vec::new(), Vec::new());
     for rule in rules(tier, signals, policy) {
         // What a rule lacks may be what would have spoken against the next one;
         // only a rule that all signals are there for may still decide.
-        if rule.bottleneck == Bottleneck::Healthy && !undecided.candidates.is_empty() {
+        if rule.bottleneck == Bottleneck::Healthy && !candidates.is_empty() {
             continue;
         }
         match outcome(&rule) {
             None => {}
-            Some(Err(missing)) => undecided.add(rule.bottleneck, missing),
+            Some(Err(missing)) => {
+                add(&mut candidates, [rule.bottleneck.name()]);
+                add(&mut lacking, missing);
+            }
             Some(Ok(evidence)) => {
                 let words: Vec<String> = evidence.iter().map(Sign::words).collect();
                 return Diagnosis {
@@ -110,39 +113,25 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
             }
         }
     }
-    if undecided.candidates.is_empty() {
+    if candidates.is_empty() {
         return Diagnosis::unknown(Some(tier), Vec::new(), pattern_free(busy, signals));
     }
-    Diagnosis::unknown(Some(tier), undecided.missing.clone(), undecided.words())
+    let words = format!("may be {}; not read: {}", candidates.join(" or "), lacking.join(", "));
+    Diagnosis::unknown(Some(tier), lacking, words)
 }
 
-/// Rules that nothing speaks against and that a signal is missing for.
-#[derive(Default)]
-struct Undecided {
-    candidates: Vec<&'static str>,
-    missing: Vec<&'static str>,
-}
-
-impl Undecided {
-    fn add(&mut self, bottleneck: Bottleneck, missing: Vec<&'static str>) {
-        if !self.candidates.contains(&bottleneck.name()) {
-            self.candidates.push(bottleneck.name());
+/// Adds what a list does not have yet.
+fn add(list: &mut Vec<&'static str>, names: impl IntoIterator<Item = &'static str>) {
+    for name in names {
+        if !list.contains(&name) {
+            list.push(name);
         }
-        for signal in missing {
-            if !self.missing.contains(&signal) {
-                self.missing.push(signal);
-            }
-        }
-    }
-
-    fn words(&self) -> String {
-        format!("may be {}; not read: {}", self.candidates.join(" or "), self.missing.join(", "))
     }
 }
 
 /// Why no rule holds although all signals are there.
 fn pattern_free(busy: f64, signals: &Signals) -> String {
-    if super::rules::alternates(signals) {
+    if alternates(signals) {
         return format!(
             "active {busy:.1}% of the time, in bursts with waits in between, but neither CPU \
              nor disk of this host is busy during the waits"

@@ -1,9 +1,8 @@
 //! One GPU or MIG instance over a run, in constant memory.
 
 use super::alerts::{Alert, AlertKind, Moment, WORKING_FROM_PERCENT, Watch};
-use super::power::PowerMeter;
+use super::figures::{PowerMeter, Tallies};
 use super::signals::part;
-use super::tallies::Tallies;
 use super::windows::{self, SampleFigures};
 use super::{Diagnosis, GpuProfile, LostGpu, ThrottleTime, UtilizationBasis, XidEvent};
 use crate::domain::{

@@ -171,20 +171,15 @@ impl Spacing {
     }
 }
 
-/// By what it is known when samples of a file were due.
-#[derive(Debug, Clone)]
-enum Due {
-    /// The sampler was asked to read every multiple of an interval.
-    Paced(Pacer),
-    /// Another program took the samples, and waits between two of them.
-    Waited { interval_seconds: Option<f64> },
-}
-
 /// Samples of a file as they come: which of them were due, and where they are
 /// missing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Cadence {
-    due: Due,
+    /// Of a sampler that was asked to read every multiple of an interval; any other program
+    /// waits between two samples.
+    pacer: Option<Pacer>,
+    /// The interval of another program, where it is given.
+    given_seconds: Option<f64>,
     taken: u64,
     last_at: Option<f64>,
     spacing: Spacing,
@@ -199,20 +194,17 @@ impl Cadence {
     /// No samples yet of a run. Where the run does not tell its interval, that is
     /// the one that is given, or else the usual step from sample to sample.
     pub fn new(facts: &RunFacts, given: Option<SignedDuration>) -> Self {
-        let due = match facts.interval_seconds.and_then(duration) {
-            Some(interval) => Due::Paced(Pacer::new(interval)),
-            None => Due::Waited {
-                interval_seconds: given
-                    .map(|interval| interval.as_secs_f64())
-                    .filter(|seconds| *seconds > 0.0),
-            },
-        };
-        Self { due, taken: 0, last_at: None, spacing: Spacing::default(), longest: None }
+        let given = given.map(|interval| interval.as_secs_f64());
+        Self {
+            pacer: facts.interval_seconds.and_then(duration).map(Pacer::new),
+            given_seconds: given.filter(|seconds| *seconds > 0.0),
+            ..Self::default()
+        }
     }
 
     pub fn sampled(&mut self, sample: &Sample) {
         self.taken += 1;
-        if let Due::Paced(pacer) = &mut self.due {
+        if let Some(pacer) = &mut self.pacer {
             let at = SignedDuration::try_from_secs_f64(sample.at_seconds).unwrap_or_default();
             pacer.sampled(at, sample.time);
         }
@@ -224,7 +216,7 @@ impl Cadence {
 
     /// The run ended so; without an end, at its last sample.
     pub fn ended(&mut self, end: Option<&RunEnd>) {
-        let (Due::Paced(pacer), Some(end)) = (&mut self.due, end) else { return };
+        let (Some(pacer), Some(end)) = (&mut self.pacer, end) else { return };
         pacer.ended(SignedDuration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
         if let Some(last) = self.last_at {
             self.no_sample(last, end.elapsed_seconds);
@@ -240,23 +232,17 @@ impl Cadence {
 
     /// Seconds from one sample to the next, as far as anything tells.
     pub fn interval_seconds(&self) -> Option<f64> {
-        match &self.due {
-            Due::Paced(pacer) => Some(pacer.interval.as_secs_f64()),
-            Due::Waited { interval_seconds } => {
-                interval_seconds.or_else(|| self.spacing.usual_seconds())
-            }
-        }
+        let paced = self.pacer.as_ref().map(|pacer| pacer.interval.as_secs_f64());
+        paced.or(self.given_seconds).or_else(|| self.spacing.usual_seconds())
     }
 
     pub fn pace(&self) -> Pace {
-        match &self.due {
-            Due::Paced(pacer) => pacer.pace(),
-            Due::Waited { .. } => Pace {
-                taken: self.taken,
-                missed: self.interval_seconds().map(|interval| self.spacing.missed(interval)),
-                ..Pace::default()
-            },
-        }
+        let by_spacing = || Pace {
+            taken: self.taken,
+            missed: self.interval_seconds().map(|interval| self.spacing.missed(interval)),
+            ..Pace::default()
+        };
+        self.pacer.as_ref().map_or_else(by_spacing, Pacer::pace)
     }
 
     /// The longest time without a sample, where that is a gap.
@@ -315,13 +301,13 @@ mod tests {
     }
 
     fn facts(interval_seconds: Option<f64>) -> RunFacts {
-        RunFacts { interval_seconds, ..crate::profiling::scenes::facts(Vec::new()) }
+        RunFacts { interval_seconds, ..crate::profiling::lab::facts(Vec::new()) }
     }
 
     fn cadence(interval_seconds: Option<f64>, samples: impl IntoIterator<Item = f64>) -> Cadence {
         let mut cadence = Cadence::new(&facts(interval_seconds), None);
         for at_seconds in samples {
-            cadence.sampled(&crate::profiling::scenes::sample(at_seconds, Vec::new()));
+            cadence.sampled(&crate::profiling::lab::sample(at_seconds, Vec::new()));
         }
         cadence
     }
@@ -386,14 +372,14 @@ mod tests {
         let given = Some(SignedDuration::from_secs(1));
         let mut halved = Cadence::new(&facts(None), given);
         for at_seconds in [0.0, 2.0, 4.0, 6.0] {
-            halved.sampled(&crate::profiling::scenes::sample(at_seconds, Vec::new()));
+            halved.sampled(&crate::profiling::lab::sample(at_seconds, Vec::new()));
         }
         assert_eq!(halved.pace().missed, Some(3));
         // One sample tells no interval, unless somebody does.
         assert_eq!(cadence(None, [5.0]).pace().missed, None);
         assert_eq!(cadence(Some(1.0), [0.0]).pace().missed, Some(0));
         let mut alone = Cadence::new(&facts(None), given);
-        alone.sampled(&crate::profiling::scenes::sample(5.0, Vec::new()));
+        alone.sampled(&crate::profiling::lab::sample(5.0, Vec::new()));
         assert_eq!(alone.pace().missed, Some(0));
     }
 }

@@ -179,20 +179,20 @@ fn utilization(reading: &GpuReading) -> ValueAndPeak {
 mod tests {
     use super::*;
     use crate::domain::FineSample;
-    use crate::profiling::scenes::{self, read};
+    use crate::profiling::lab::{self, read};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("in range")
     }
 
     fn identity(index: u16, is_mig_enabled: bool, slice: Option<u16>) -> GpuIdentity {
-        let mig = slice.and_then(|index| scenes::slice(index).mig);
-        GpuIdentity { mig, is_mig_enabled: Some(is_mig_enabled), ..scenes::gpu(index) }
+        let mig = slice.and_then(|index| lab::slice(index).mig);
+        GpuIdentity { mig, is_mig_enabled: Some(is_mig_enabled), ..lab::gpu(index) }
     }
 
     fn periods(gpus: Vec<GpuIdentity>) -> Periods {
         let window = Window { start: at(3_000), end: at(4_500) };
-        Periods::new(&scenes::facts(gpus), window, 300)
+        Periods::new(&lab::facts(gpus), window, 300)
     }
 
     fn busy(percent: f64) -> GpuSample {

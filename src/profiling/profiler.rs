@@ -1,17 +1,20 @@
-//! A run, sample by sample. Memory does not grow with the number of samples.
+//! A run, sample by sample, and the verdict on it. Memory does not grow with the number of
+//! samples.
 
 use super::alerts::{Moment, Watch};
 use super::diagnosis::diagnose;
+use super::figures::HostSoFar;
 use super::gpu::GpuSoFar;
-use super::host::HostSoFar;
 use super::pace::{GAP_AT_LEAST_SECONDS, GAP_INTERVALS};
 use super::phases::Phases;
 use super::signals::Signals;
-use super::verdict::{OF_ONE_GPU, OF_THE_HOST, judge};
-use super::windows::{SampleFigures, Windows};
+use super::windows::{FEWEST_READINGS, SampleFigures, Windows};
 use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunProfile};
 use crate::catalog::has_mig;
-use crate::domain::{Policy, RunEnd, RunFacts, Sample, SampleCounts, Verdict};
+use crate::domain::{
+    Classification, Confidence, Policy, RunEnd, RunFacts, Sample, SampleCounts, Verdict, counted,
+    floored,
+};
 use crate::usage::{Scale, Sketch, Tally};
 use std::cmp::Ordering;
 
@@ -301,6 +304,58 @@ impl Profiler {
             + self.utilization.size_bytes()
             + self.windows.size_bytes()
     }
+}
+
+/// What a sample that counts has reported.
+const OF_THE_HOST: &str = "at least half of the GPUs";
+const OF_ONE_GPU: &str = "this GPU";
+
+/// Why so many samples of a host are too few for a verdict; `None` when they are enough.
+pub fn shortfall(samples: SampleCounts, policy: &Policy) -> Option<String> {
+    shortfall_of(OF_THE_HOST, samples, policy)
+}
+
+fn shortfall_of(what: &str, samples: SampleCounts, policy: &Policy) -> Option<String> {
+    if samples.reported < u64::from(FEWEST_READINGS) {
+        return Some(format!(
+            "{} of the GPUs, {FEWEST_READINGS} needed",
+            counted(samples.reported, "sample", "samples")
+        ));
+    }
+    if samples.coverage() >= policy.min_coverage {
+        return None;
+    }
+    let needed = policy.min_coverage * 100.0;
+    let (SampleCounts { reported, taken, missed }, due) = (samples, samples.due());
+    let percent = floored(samples.coverage() * 100.0, 1);
+    Some(if reported == taken {
+        format!("{taken} of {due} expected samples were taken ({percent}%), {needed:.0}% needed")
+    } else if missed == 0 {
+        format!("{percent}% of the samples reported {what}, {needed:.0}% needed")
+    } else {
+        format!(
+            "{reported} of {due} expected samples reported {what} ({percent}%), {needed:.0}% \
+             needed; {missed} were not taken"
+        )
+    })
+}
+
+/// Judges a mean utilization over samples that reported on the host or on one GPU. A run is
+/// no fortnight, so its state is not judged.
+fn judge(what: &str, mean: Option<f64>, samples: SampleCounts, policy: &Policy) -> Verdict {
+    let Some(mean) = mean.filter(|_| samples.reported > 0) else {
+        return Verdict::insufficient("GPU utilization was not read".to_owned());
+    };
+    if let Some(reason) = shortfall_of(what, samples, policy) {
+        return Verdict::insufficient(reason);
+    }
+    let (classification, reason) = Classification::of_mean(mean, policy);
+    let confidence = if samples.coverage() >= policy.measured_coverage {
+        Confidence::Measured
+    } else {
+        Confidence::Derived
+    };
+    Verdict { classification, confidence: Some(confidence), ..Verdict::insufficient(reason) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use super::super::scenes::{
+use super::super::lab::{
     facts, finish, gpu, read, reading, run_of, run_of_readings, sample, slice,
 };
 use super::super::{PowerBasis, UtilizationBasis};

@@ -1,8 +1,7 @@
 //! The rules of the diagnosis, first that holds. `docs/diagnosis.md` shows them
 //! with the sources of their thresholds; a test compares the two.
 
-use super::bottleneck::{Bottleneck, Sign, Tier};
-use super::signals::{Figure, Signals};
+use super::signals::{Bottleneck, Figure, Sign, Signals, Tier};
 use crate::domain::{Comparator, Confidence, Policy};
 
 /// Share of readings below 1% from which nothing runs: the same as a p99 below

@@ -192,7 +192,7 @@ fn totals(diff: &AuditDiff<'_>) -> Table {
 
 /// The key figures that changed.
 fn kpis(diff: &AuditDiff<'_>) -> Table {
-    let changed = diff.kpis.iter().filter(|kpi| kpi.is_changed());
+    let changed = diff.kpis.iter().filter(|kpi| kpi.old != kpi.new);
     let changed = changed.map(|kpi| (title(kpi.kpi).to_owned(), kpi_amounts(kpi)));
     let noun = ("key figure", "key figures");
     Table::of("kpis", "KEY FIGURES  that changed", noun, figures(), changed)

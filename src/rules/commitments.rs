@@ -3,8 +3,8 @@
 //! used up, and those that end soon. Each is about the id of a commitment.
 
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Money, Recommendation,
-    Severity, floored,
+    Comparator, Confidence, Evidence, Finding, FindingKind, Money, Recommendation, Severity,
+    floored,
 };
 use crate::savings::{
     CAPACITY_RESERVATION, CommitmentUse, Coverage, Room, ScopeChange, UnusedCommitment,
@@ -60,7 +60,14 @@ fn idle_capacity(commitment: &UnusedCommitment) -> Option<Finding> {
     }
     let savings = commitment.actions.first().map(|action| action.monthly_savings());
     let caveats = commitment.actions.first().map_or(&[][..], |action| action.caveats());
-    let judgement = Assessment {
+    let decisive = Evidence::fact(
+        "average unused instances in the reservation",
+        "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization",
+        mean,
+        (Comparator::GreaterThan, 0.0),
+        "instances",
+    );
+    Some(Finding {
         severity: Severity::Critical,
         confidence: if commitment.is_shared { Confidence::Derived } else { Confidence::Measured },
         kind: if commitment.is_shared { FindingKind::Optimization } else { FindingKind::Waste },
@@ -75,15 +82,8 @@ fn idle_capacity(commitment: &UnusedCommitment) -> Option<Finding> {
             ],
             caveats: caveats.to_vec(),
         },
-    };
-    let decisive = Evidence::fact(
-        "average unused instances in the reservation",
-        "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization",
-        mean,
-        (Comparator::GreaterThan, 0.0),
-        "instances",
-    );
-    Some(Finding::new(IDLE_CAPACITY_RESERVATION, &commitment.id, judgement, decisive, []))
+        ..Finding::of(IDLE_CAPACITY_RESERVATION, &commitment.id, decisive, [])
+    })
 }
 
 /// Room in a Capacity Block is paid for whatever is done, and lost at its end: it is worth a
@@ -95,12 +95,18 @@ fn idle_block(room: &Room) -> Option<Finding> {
         return None;
     }
     let free = mean.round_dp(2).normalize();
-    let until = reservation.end.or(reservation.committed_until);
-    let until = until.map_or_else(
+    let until = reservation.end.or(reservation.committed_until).map_or_else(
         || "its end".to_owned(),
         |end| end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string(),
     );
-    let judgement = Assessment {
+    let decisive = Evidence::fact(
+        "average unused instances in the Capacity Block",
+        "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization",
+        mean.to_f64()?,
+        (Comparator::GreaterThan, 0.0),
+        "instances",
+    );
+    Some(Finding {
         confidence: if room.is_shared { Confidence::Derived } else { Confidence::Measured },
         title: format!(
             "{free} of {} × {} in {} are unused in a Capacity Block that is paid until {until}",
@@ -119,16 +125,8 @@ fn idle_block(room: &Room) -> Option<Finding> {
             ],
             ..Recommendation::default()
         },
-        ..Assessment::default()
-    };
-    let decisive = Evidence::fact(
-        "average unused instances in the Capacity Block",
-        "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization",
-        mean.to_f64()?,
-        (Comparator::GreaterThan, 0.0),
-        "instances",
-    );
-    Some(Finding::new(IDLE_CAPACITY_BLOCK, &reservation.id, judgement, decisive, []))
+        ..Finding::of(IDLE_CAPACITY_BLOCK, &reservation.id, decisive, [])
+    })
 }
 
 /// Silent about a Compute Savings Plan: what else it pays for is not seen.
@@ -140,7 +138,14 @@ fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option
     }
     let percent = percent.to_f64()?;
     let used = floored(percent, 0);
-    let judgement = Assessment {
+    let decisive = Evidence::fact(
+        "utilization of the commitment",
+        "AWS/EC2 CPUUtilization data, otherwise launch time",
+        percent,
+        (Comparator::LessThan, LEAST_UTILIZATION_PERCENT.to_f64()?),
+        "%",
+    );
+    Some(Finding {
         // Hours are known by CPU points, and other accounts may use it.
         confidence: Confidence::Derived,
         title: format!(
@@ -168,23 +173,26 @@ fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option
             ],
             caveats: Vec::new(),
         },
-        ..Assessment::default()
-    };
-    let decisive = Evidence::fact(
-        "utilization of the commitment",
-        "AWS/EC2 CPUUtilization data, otherwise launch time",
-        percent,
-        (Comparator::LessThan, LEAST_UTILIZATION_PERCENT.to_f64()?),
-        "%",
-    );
-    Some(Finding::new(UNDERUSED_COMMITMENT, &commitment.id, judgement, decisive, []))
+        ..Finding::of(UNDERUSED_COMMITMENT, &commitment.id, decisive, [])
+    })
 }
 
 fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
     if commitment.days_to_expiry > EXPIRES_WITHIN_DAYS {
         return None;
     }
-    let judgement = Assessment {
+    let decisive = Evidence::fact(
+        "days until the commitment ends",
+        if commitment.kind.is_reserved() {
+            "ec2:DescribeReservedInstances"
+        } else {
+            "savingsplans:DescribeSavingsPlans"
+        },
+        commitment.days_to_expiry as f64,
+        (Comparator::AtMost, EXPIRES_WITHIN_DAYS as f64),
+        "days",
+    );
+    Some(Finding {
         severity: Severity::Info,
         confidence: Confidence::Measured,
         kind: FindingKind::Risk,
@@ -207,19 +215,8 @@ fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
             ],
             ..Recommendation::default()
         },
-    };
-    let decisive = Evidence::fact(
-        "days until the commitment ends",
-        if commitment.kind.is_reserved() {
-            "ec2:DescribeReservedInstances"
-        } else {
-            "savingsplans:DescribeSavingsPlans"
-        },
-        commitment.days_to_expiry as f64,
-        (Comparator::AtMost, EXPIRES_WITHIN_DAYS as f64),
-        "days",
-    );
-    Some(Finding::new(EXPIRING_COMMITMENT, &commitment.id, judgement, decisive, []))
+        ..Finding::of(EXPIRING_COMMITMENT, &commitment.id, decisive, [])
+    })
 }
 
 fn words(commitment: &CommitmentUse) -> &'static str {

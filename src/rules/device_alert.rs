@@ -2,8 +2,8 @@
 
 use super::{RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, GpuUsage, Recommendation,
-    after_number, counted, decimals_apart,
+    Comparator, Confidence, Evidence, Finding, FindingKind, GpuUsage, Recommendation, after_number,
+    counted, decimals_apart,
 };
 
 /// A figure of a GPU beside the limit that it must not exceed.
@@ -46,7 +46,9 @@ impl DeviceAlert {
             over.into_iter().max_by(|left, right| left.observed.total_cmp(&right.observed))?;
         let is_whole = [worst.observed, worst.threshold].iter().all(|figure| figure.fract() == 0.0);
         let decimals = if is_whole { 0 } else { decimals_apart(worst.observed, worst.threshold) };
-        let judgement = Assessment {
+        let beside = (self.comparator, worst.threshold);
+        let decisive = Evidence::fact(self.figure, self.origin, worst.observed, beside, self.unit);
+        Some(Finding {
             confidence: subject.verdict.confidence.unwrap_or(Confidence::Derived),
             kind: FindingKind::Risk,
             title: format!(
@@ -63,11 +65,8 @@ impl DeviceAlert {
                 steps: self.steps.iter().map(|step| (*step).to_owned()).collect(),
                 ..Recommendation::default()
             },
-            ..subject.assessment(meta)
-        };
-        let beside = (self.comparator, worst.threshold);
-        let decisive = Evidence::fact(self.figure, self.origin, worst.observed, beside, self.unit);
-        Some(Finding::new(meta.id, subject.workload.id(), judgement, decisive, []))
+            ..subject.finding(meta, decisive, [])
+        })
     }
 }
 

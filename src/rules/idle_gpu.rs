@@ -6,15 +6,19 @@
 //! week, by an encoder at work, by a box whose memory was not measured, or by busy
 //! neighbours in its group: every member is judged by itself. Power alone may call a GPU
 //! idle but never recommends a stop by itself.
+//!
+//! AWS Compute Optimizer's idle rule is a second opinion. It reads CPU and network, which never
+//! stand in for the GPU. Where they show use, a stop is less certain, or none.
 
 use super::classification::IDLE_POWER_MARGIN_POINTS;
-use super::compute_optimizer::second_opinion;
 pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Finding, Provider, Recommendation, Severity, Statistic, UsageState,
+    Comparator, Evidence, Finding, IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage,
+    Provider, Recommendation, Severity, Signal, Statistic, UsageState, Workload, after_number,
     counted, decimals_apart,
 };
+use crate::profiling::Sign;
 
 pub(super) const META: RuleMeta = RuleMeta {
     id: "idle-gpu",
@@ -42,7 +46,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         .chain(subject.cpu_evidence())
         .chain(second_opinion(subject.workload));
     let decimals = decimals_apart(decisive.observed, decisive.threshold);
-    let judgement = Assessment {
+    Some(Finding {
         kind: subject.idle_kind(),
         title: format!(
             "{} is idle: {} {:.decimals$}% (p99) for {}{}",
@@ -56,9 +60,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         recommendation: subject
             .beside_busy_cpu()
             .unwrap_or_else(|| recommendation(subject, by_power)),
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
+        ..subject.finding(&META, decisive, further)
+    })
 }
 
 fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
@@ -93,4 +96,72 @@ fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
         steps,
         caveats: subject.stop_caveats(),
     }
+}
+
+/// Share of the window above which its GPUs count as idle, percent.
+const IDLE_ABOVE_PERCENT: f64 = 99.0;
+/// Use of VRAM below which it holds nothing, percent.
+const VRAM_BELOW_PERCENT: f64 = 5.0;
+
+/// One condition of the rule.
+fn in_words(sign: &Sign) -> String {
+    let Sign { figure, observed, comparator, threshold, unit } = sign;
+    let decimals = decimals_apart(*observed, *threshold);
+    format!("{figure} {observed:.decimals$}{} ({comparator} {threshold})", after_number(unit))
+}
+
+/// How many signs of the rule hold for the busiest instance of a workload, and
+/// which; absent unless every series that the rule reads was delivered.
+pub(super) fn second_opinion(workload: &Workload) -> Option<Evidence> {
+    let signs = signs(workload)?;
+    let holding = signs.iter().filter(|sign| sign.holds()).count();
+    let agrees = holding == signs.len();
+    let words: Vec<String> = signs.iter().map(in_words).collect();
+    Some(Evidence::fact(
+        "criteria of AWS Compute Optimizer's idle rule",
+        &format!("the rule {}: {}", if agrees { "agrees" } else { "disagrees" }, words.join(", ")),
+        holding as f64,
+        (if agrees { Comparator::Equal } else { Comparator::LessThan }, signs.len() as f64),
+        "signs",
+    ))
+}
+
+fn signs(workload: &Workload) -> Option<[Sign; 5]> {
+    let summary =
+        workload.utilization.as_ref().filter(|summary| summary.signal == Signal::GpuUtilization)?;
+    let below = |figure, observed, threshold, unit| Sign {
+        figure,
+        observed,
+        comparator: Comparator::LessThan,
+        threshold,
+        unit,
+    };
+    let sessions = largest(workload.gpus(), |gpu| gpu.encoder_sessions_max)?;
+    let cpu = largest(&workload.usage, |usage: &InstanceUsage| {
+        usage.cpu_max.filter(|_| usage.cpu_max_samples.is_some())
+    })?;
+    let network = largest(&workload.usage, InstanceUsage::network_mb_per_day)?;
+    Some([
+        Sign {
+            figure: "GPUs idle",
+            observed: summary.idle_share? * 100.0,
+            comparator: Comparator::GreaterThan,
+            threshold: IDLE_ABOVE_PERCENT,
+            unit: "% of the window",
+        },
+        // AWS says unused in 99% of the window. A series by the hour cannot
+        // tell a tenth of a percent: no session at all is asked for.
+        below("encoder sessions", sessions, 1.0, "concurrent"),
+        below("VRAM", workload.vram()?.peak_percent()?, VRAM_BELOW_PERCENT, "%"),
+        below("maximum CPU", cpu, IDLE_CPU_PERCENT, "%"),
+        below("network", network, IDLE_NETWORK_MB_PER_DAY, "MB/day"),
+    ])
+}
+
+/// The largest figure of any; absent unless every one of them was measured.
+fn largest<T>(
+    items: impl IntoIterator<Item = T>,
+    figure: impl Fn(T) -> Option<f64>,
+) -> Option<f64> {
+    items.into_iter().map(figure).try_fold(0.0_f64, |largest, value| Some(largest.max(value?)))
 }

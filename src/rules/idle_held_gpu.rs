@@ -5,9 +5,7 @@
 //! by a box launched this week.
 
 use super::{Need, RuleMeta, Subject};
-use crate::domain::{
-    Assessment, Comparator, Finding, Recommendation, Severity, UsageState, counted,
-};
+use crate::domain::{Comparator, Finding, Recommendation, Severity, UsageState, counted};
 
 pub(super) const META: RuleMeta = RuleMeta {
     id: "idle-held-gpu",
@@ -34,7 +32,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     ]
     .map(str::to_owned);
     let further = [held].into_iter().chain(subject.cpu_evidence());
-    let judgement = Assessment {
+    Some(Finding {
         kind: subject.idle_kind(),
         title: format!(
             "{} holds {:.1} GiB of VRAM and has been idle for {}{}",
@@ -54,7 +52,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
                 .chain(subject.committed())
                 .collect(),
         }),
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
+        ..subject.finding(&META, decisive, further)
+    })
 }

@@ -7,8 +7,7 @@
 pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Finding, Recommendation, Severity, Statistic,
-    UsageState, counted,
+    ACTIVE_PERCENT, Comparator, Finding, Recommendation, Severity, Statistic, UsageState, counted,
 };
 
 pub(super) const META: RuleMeta = RuleMeta {
@@ -46,7 +45,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         ));
     }
     missing.push("ask the owner listed in the tags".to_owned());
-    let judgement = Assessment {
+    Some(Finding {
         title: format!(
             "{} has been idle in the {observed_days:.1} days observed",
             subject.members()
@@ -59,7 +58,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             steps: missing,
             caveats: Vec::new(),
         },
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, []))
+        ..subject.finding(&META, decisive, [])
+    })
 }

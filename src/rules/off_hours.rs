@@ -6,8 +6,7 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Confidence, Evidence, Finding, Recommendation,
-    Severity, Statistic,
+    ACTIVE_PERCENT, Comparator, Confidence, Evidence, Finding, Recommendation, Severity, Statistic,
 };
 use crate::savings::WEEK_HOURS;
 
@@ -46,7 +45,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         let (figure, statistic) = ("maximum in these hours", Statistic::Maximum);
         subject.sampled(figure, statistic, maximum, Comparator::LessThan, ACTIVE_PERCENT)
     });
-    let judgement = Assessment {
+    Some(Finding {
         // What was off is measured; that it stays so is not.
         confidence: subject.confidence().min(Confidence::Derived),
         title: format!("{} is idle in {hours} of {WEEK_HOURS} hours every week", subject.fleet()),
@@ -61,7 +60,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             steps: scheduling.steps.clone(),
             caveats: scheduling.action.caveats().to_vec(),
         },
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, largest))
+        ..subject.finding(&META, decisive, largest)
+    })
 }

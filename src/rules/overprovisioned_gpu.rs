@@ -7,8 +7,7 @@
 pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Classification, Comparator, Finding, Severity, Statistic, UsageState,
-    decimals_apart, floored,
+    Classification, Comparator, Finding, Severity, Statistic, UsageState, decimals_apart, floored,
 };
 
 pub(super) const META: RuleMeta = RuleMeta {
@@ -43,7 +42,9 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         .idle_share
         .filter(|share| *share >= 0.5 && subject.workload.measured().sees_every_gpu())
         .map(|share| format!(", idle {}% of the time", floored(share * 100.0, 0)));
-    let judgement = Assessment {
+    // The comparison is evidence only where it holds.
+    let further = p95.filter(|p95| p95.observed < p95.threshold);
+    Some(Finding {
         title: format!(
             "{} has {mean:.decimals$}% average utilization{}{}",
             subject.fleet(),
@@ -69,9 +70,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
                 ],
             )
         },
-        ..subject.assessment(&META)
-    };
-    // The comparison is evidence only where it holds.
-    let further = p95.filter(|p95| p95.observed < p95.threshold);
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
+        ..subject.finding(&META, decisive, further)
+    })
 }

@@ -5,8 +5,8 @@
 use super::classification::SATURATED_HOURS_SHARE;
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Confidence, Finding, FindingKind, KindBasis, Recommendation, Severity,
-    Statistic, UsageState, WorkloadKind, decimals_apart, floored,
+    Comparator, Confidence, Finding, FindingKind, KindBasis, Recommendation, Severity, Statistic,
+    UsageState, WorkloadKind, decimals_apart, floored,
 };
 
 pub(super) const META: RuleMeta = RuleMeta {
@@ -37,7 +37,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     )?;
     let decimals = decimals_apart(mean.observed, mean.threshold);
     let decisive = if mean.observed > mean.threshold { mean } else { hours };
-    let judgement = Assessment {
+    Some(Finding {
         // That it serves is known from a tag at best.
         confidence: subject.confidence().min(match subject.workload.kind_basis {
             KindBasis::Declared => Confidence::Derived,
@@ -58,7 +58,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             ],
             ..Recommendation::default()
         },
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, []))
+        ..subject.finding(&META, decisive, [])
+    })
 }

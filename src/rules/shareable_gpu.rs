@@ -8,8 +8,7 @@ use super::subject::coverage;
 use super::{Need, RuleMeta, Subject};
 use crate::catalog::mig_profiles;
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, Metric, Recommendation, Severity,
-    Statistic,
+    Comparator, Confidence, Evidence, Finding, Metric, Recommendation, Severity, Statistic,
 };
 use crate::savings::{SHARED_TARGET_PERCENT, SharingMode, holds_tenants};
 
@@ -55,7 +54,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         (Comparator::AtMost, SHARED_TARGET_PERCENT),
         (fewest, coverage(fewest, summary)),
     )?;
-    let judgement = Assessment {
+    Some(Finding {
         // How several tenants fare on one card is modelled.
         confidence: subject.confidence().min(Confidence::Derived),
         title: format!(
@@ -75,7 +74,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             steps: sharing.steps.clone(),
             caveats: sharing.action.caveats().to_vec(),
         },
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, [fullest]))
+        ..subject.finding(&META, decisive, [fullest])
+    })
 }

@@ -7,8 +7,8 @@
 use super::classification::{STALLED_FROM_PERCENT, Standstill, stalled_below_watts, standstill};
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Classification, Comparator, Evidence, Finding, FindingKind, RESTING_SM_PERCENT,
-    Recommendation, Severity, UsageState, decimals_apart,
+    Classification, Comparator, Evidence, Finding, FindingKind, RESTING_SM_PERCENT, Recommendation,
+    Severity, UsageState, decimals_apart,
 };
 
 pub(super) const META: RuleMeta = RuleMeta {
@@ -41,7 +41,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let at_stake = subject.workload.monthly_cost().map_or_else(String::new, |cost| {
         format!(": {} {:.2} per month at stake", cost.currency(), cost.amount())
     });
-    let judgement = Assessment {
+    let busy = subject.mean_evidence(Comparator::AtLeast, STALLED_FROM_PERCENT)?;
+    Some(Finding {
         kind: FindingKind::Risk,
         title: format!(
             "{} is stalled: {mean:.1}% average utilization at {said}{at_stake}",
@@ -63,10 +64,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             .into(),
             caveats: Vec::new(),
         },
-        ..subject.assessment(&META)
-    };
-    let busy = subject.mean_evidence(Comparator::AtLeast, STALLED_FROM_PERCENT)?;
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, [busy]))
+        ..subject.finding(&META, decisive, [busy])
+    })
 }
 
 /// What shows that GPUs do no work, in words and as evidence.

@@ -5,9 +5,7 @@
 //! instance are passed over, and so is what was observed for a few days only.
 
 use super::{Need, RuleMeta, Subject};
-use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, Recommendation, Severity, floored,
-};
+use crate::domain::{Comparator, Confidence, Evidence, Finding, Recommendation, Severity, floored};
 use crate::savings::NOTHING_SMALLER;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -34,7 +32,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         (Comparator::GreaterThan, commitment.break_even_utilization.to_f64()? * 100.0),
         "%",
     );
-    let judgement = Assessment {
+    Some(Finding {
         // The price is a fact; that the year goes on like this is not.
         confidence: subject.confidence().min(Confidence::Derived),
         title: format!(
@@ -58,7 +56,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             ],
             caveats: is_oversized.then(|| NOTHING_SMALLER.to_owned()).into_iter().collect(),
         },
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, []))
+        ..subject.finding(&META, decisive, [])
+    })
 }

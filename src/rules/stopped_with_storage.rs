@@ -6,8 +6,8 @@
 
 use super::{RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts,
-    Recommendation, Severity, counted,
+    Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts, Recommendation,
+    Severity, counted,
 };
 use crate::savings::{released, warm_pool_step};
 
@@ -52,8 +52,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     if let Some(bound) = release.as_ref().and_then(|freed| freed.bound.as_ref()) {
         steps.push(format!("snapshots of all data: at most {bound}"));
     }
-    let judgement = Assessment {
-        severity: META.severity,
+    Some(Finding {
         // The bill is a fact; that it is not started again is one only after a
         // known while.
         confidence: if subject.workload.members.iter().any(|member| member.stopped_at.is_none()) {
@@ -70,8 +69,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             steps,
             caveats: release.and_then(|freed| freed.caveat).into_iter().collect(),
         },
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, gib))
+        ..subject.finding(&META, decisive, gib)
+    })
 }
 
 /// What stands, such as `600 GiB and 1 volume of unknown size`.

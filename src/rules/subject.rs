@@ -1,15 +1,16 @@
-//! What rules are asked about, and the parts that they share.
+//! What rules are asked about, the parts that they share, and advice about machines that a managed
+//! service runs: what it allows, in its own commands.
 
 use super::classification::stalled_below_watts;
-use super::managed;
 use crate::domain::{
-    ACTIVE_PERCENT, Action, Assessment, Cause, CauseKind, Comparator, Confidence, Evidence,
+    ACTIVE_PERCENT, Action, Cause, CauseKind, Comparator, Component, Confidence, Evidence, Finding,
     FindingKind, GapSubject, GpuUsage, Group, IDLE_CPU_PERCENT, Member, Metric, Money, Observation,
     Policy, Provider, Recommendation, Severity, Signal, Statistic, UtilizationSummary, Verdict,
-    Workload,
+    Workload, shell_word,
 };
-use crate::savings::{HeldMachines, NamedMembers, Proposals, end_steps, reserved_vram};
+use crate::savings::{HeldMachines, Proposals, end_steps, named_members, reserved_vram};
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// One workload with everything known and judged about it.
 #[derive(Debug, Clone, Copy)]
@@ -215,10 +216,19 @@ impl Subject<'_> {
         self.verdict.confidence.unwrap_or(Confidence::Heuristic)
     }
 
-    /// What the findings of a rule share unless they say otherwise.
-    pub fn assessment(&self, meta: &RuleMeta) -> Assessment {
-        let (severity, confidence) = (meta.severity, self.confidence());
-        Assessment { severity, confidence, ..Assessment::default() }
+    /// A finding of a rule about the members, with what the findings of the rule share unless they
+    /// say otherwise. The first evidence is the decisive one.
+    pub fn finding(
+        &self,
+        meta: &RuleMeta,
+        decisive: Evidence,
+        further: impl IntoIterator<Item = Evidence>,
+    ) -> Finding {
+        Finding {
+            severity: meta.severity,
+            confidence: self.confidence(),
+            ..Finding::of(meta.id, self.workload.id(), decisive, further)
+        }
     }
 
     /// The type and number of GPUs for a title, such as `8 × p3.8xlarge`, with the
@@ -249,7 +259,7 @@ impl Subject<'_> {
             return String::new();
         }
         let members: Vec<&Member> = self.workload.members.iter().collect();
-        NamedMembers(&members).to_string()
+        named_members(&members)
     }
 
     /// Those to stop, by name; empty where they are the whole group.
@@ -258,7 +268,7 @@ impl Subject<'_> {
         if free.is_empty() || free.len() == self.workload.members.len() {
             return self.idle_members();
         }
-        NamedMembers(&free).to_string()
+        named_members(&free)
     }
 
     /// The members but those whose devices were taken so lately that the idle time says nothing
@@ -294,7 +304,7 @@ impl Subject<'_> {
             return vec!["assign the hardware to other workloads".to_owned()];
         }
         if let Some(component) = self.workload.key.component() {
-            return managed::stop_steps(component, ended);
+            return stop_steps(component, ended);
         }
         match &self.workload.key.group {
             Group::AutoScaling(name) => end_steps(name, self.group, ended),
@@ -305,8 +315,7 @@ impl Subject<'_> {
     /// Those of the members whose stop saves; where none does, all that were not taken lately.
     fn ended(&self) -> Vec<&Member> {
         let stop = self.proposals.stop();
-        let saving = stop.map(|stop| stop.members.as_slice());
-        let saving = saving.filter(|members| !members.is_empty());
+        let saving = stop.map(|stop| stop.members.as_slice()).filter(|members| !members.is_empty());
         let mut ended = self.not_taken();
         ended.retain(|member| saving.is_none_or(|ids| ids.binary_search(&member.id).is_ok()));
         ended
@@ -387,7 +396,7 @@ impl Subject<'_> {
     pub fn shrinking_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {
         match self.workload.key.component() {
             Some(component) => {
-                let (action, steps) = managed::shrinking(component);
+                let (action, steps) = shrinking(component);
                 self.rightsizing_or(action, steps)
             }
             None => self.rightsizing_or(otherwise, steps),
@@ -433,4 +442,98 @@ pub(super) fn coverage(n_samples: u64, summary: &UtilizationSummary) -> f64 {
 /// Whether the members run, which is all that some rules need to apply.
 pub(super) fn runs(subject: &Subject<'_>) -> bool {
     subject.workload.key.running
+}
+
+/// Nodes that a command names.
+const MOST_NAMED: usize = 20;
+
+/// What to do about machines that are used too little: an action, and its steps.
+pub(super) type Advice = (&'static str, &'static [&'static str]);
+
+const FEWER_INSTANCES: Advice = (
+    "scale the variant to fewer or smaller instances",
+    &[
+        "lower its number of instances, or let it scale with its requests",
+        "consider a smaller GPU with enough VRAM for the peak, in another endpoint configuration",
+    ],
+);
+const FEWER_NODES: Advice = (
+    "use fewer or smaller nodes",
+    &[
+        "delete nodes that the jobs do not need",
+        "consider a smaller GPU with enough VRAM for the peak, in another instance group",
+    ],
+);
+const SMALLER: Advice =
+    ("use a smaller instance type", &["consider a smaller GPU with enough VRAM for the peak"]);
+
+/// What to do about machines that are used too little. Neither a schedule for what can only
+/// be deleted, nor sharing of a host that the service runs.
+pub(super) fn shrinking(component: Component) -> Advice {
+    match component {
+        Component::Hosting => FEWER_INSTANCES,
+        Component::Cluster => FEWER_NODES,
+        Component::Notebook
+        | Component::JupyterLab
+        | Component::CodeEditor
+        | Component::KernelGateway
+        | Component::Training => SMALLER,
+    }
+}
+
+/// How to end some machines.
+pub(super) fn stop_steps(component: Component, ended: &[&Member]) -> Vec<String> {
+    let steps: &[&str] = match component {
+        Component::Hosting => &[
+            "delete the endpoint with `aws sagemaker delete-endpoint`; if other variants of it \
+             are in use, update it to an endpoint configuration without this variant instead",
+            "keep the endpoint configuration: `aws sagemaker create-endpoint` creates the \
+             endpoint again, which takes minutes",
+        ],
+        Component::Cluster => return delete_nodes(ended),
+        _ => &["stop it in SageMaker; its volume remains and is still billed"],
+    };
+    steps.iter().map(|step| (*step).to_owned()).collect()
+}
+
+/// How to end some nodes of clusters, and no others.
+fn delete_nodes(ended: &[&Member]) -> Vec<String> {
+    let mut clusters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for member in ended {
+        let parts: Vec<&str> = member.id.native().splitn(3, '/').collect();
+        // A redacted estate has other ids.
+        if let ["cluster", name, node] = parts.as_slice() {
+            clusters.entry(*name).or_default().push(*node);
+        }
+    }
+    let mut steps = vec![
+        "keep jobs off these nodes, and back up what is needed of their volumes, which are erased"
+            .to_owned(),
+    ];
+    let commands = clusters.iter().map(|(name, nodes)| {
+        let named = nodes.iter().take(MOST_NAMED).map(|node| shell_word(node));
+        let named: Vec<String> = named.collect();
+        let others = match nodes.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(", then the other {more} in the same way"),
+        };
+        format!(
+            "delete them with `aws sagemaker batch-delete-cluster-nodes --cluster-name {} \
+             --node-ids {}`{others}",
+            shell_word(name),
+            named.join(" ")
+        )
+    });
+    steps.extend(commands);
+    if clusters.is_empty() {
+        steps.push(
+            "delete them by their IDs with `aws sagemaker batch-delete-cluster-nodes`".to_owned(),
+        );
+    }
+    steps.push(
+        "do not lower the size of the instance group with `aws sagemaker update-cluster` \
+         instead: it does not name the nodes that end"
+            .to_owned(),
+    );
+    steps
 }

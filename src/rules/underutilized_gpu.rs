@@ -5,9 +5,7 @@
 
 pub(super) use super::subject::runs as applies;
 use super::{Need, RuleMeta, Subject};
-use crate::domain::{
-    Assessment, Classification, Comparator, Finding, Severity, UsageState, decimals_apart,
-};
+use crate::domain::{Classification, Comparator, Finding, Severity, UsageState, decimals_apart};
 
 pub(super) const META: RuleMeta = RuleMeta {
     id: "underutilized-gpu",
@@ -35,7 +33,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     // A managed service shares no host.
     let steps: &[&str] =
         if subject.workload.key.component().is_some() { &[PROFILE] } else { &[PROFILE, SHARE] };
-    let judgement = Assessment {
+    Some(Finding {
         title: format!(
             "{} has {mean:.decimals$}% average utilization{}",
             subject.fleet(),
@@ -43,7 +41,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         ),
         monthly_savings: subject.rightsizing_savings(),
         recommendation: subject.rightsizing_or("find the bottleneck before buying more", steps),
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, lower))
+        ..subject.finding(&META, decisive, lower)
+    })
 }

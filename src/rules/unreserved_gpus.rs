@@ -6,8 +6,8 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, ComponentHost, Confidence, Evidence, Finding, InferenceComponent,
-    Money, Recommendation, Severity,
+    Comparator, ComponentHost, Confidence, Evidence, Finding, InferenceComponent, Money,
+    Recommendation, Severity,
 };
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -45,7 +45,16 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let cost = group.monthly_cost()?;
     let share = cost.amount().checked_mul(unreserved)? / physical;
     let share = Money::new(share, cost.currency()).rounded();
-    let judgement = Assessment {
+    let decisive = fact(
+        "GPUs that no inference component reserves",
+        unreserved,
+        (Comparator::GreaterThan, Decimal::ZERO),
+    );
+    let further = vec![
+        fact("GPUs of the instances", physical, (Comparator::GreaterThan, reserved)),
+        fact("reserved GPUs", reserved, (Comparator::LessThan, physical)),
+    ];
+    Some(Finding {
         // One instant of the endpoint.
         confidence: Confidence::Derived,
         title: format!(
@@ -59,18 +68,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
         // The instances cost the same until there are fewer of them.
         monthly_savings: None,
         recommendation: recommendation(subject, host, (physical, reserved)),
-        ..subject.assessment(&META)
-    };
-    let decisive = fact(
-        "GPUs that no inference component reserves",
-        unreserved,
-        (Comparator::GreaterThan, Decimal::ZERO),
-    );
-    let further = vec![
-        fact("GPUs of the instances", physical, (Comparator::GreaterThan, reserved)),
-        fact("reserved GPUs", reserved, (Comparator::LessThan, physical)),
-    ];
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
+        ..subject.finding(&META, decisive, further)
+    })
 }
 
 fn recommendation(

@@ -5,8 +5,8 @@
 
 use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Evidence, Finding, GpuUsage, Metric, Samples, Severity,
-    Statistic, counted,
+    ACTIVE_PERCENT, Comparator, Evidence, Finding, GpuUsage, Metric, Samples, Severity, Statistic,
+    counted,
 };
 
 pub(super) const META: RuleMeta = RuleMeta {
@@ -49,7 +49,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
     let below = (Comparator::LessThan, ACTIVE_PERCENT);
     let samples = (samples.count, samples.coverage());
     let maximum = subject.percent(maxima, "maximum of the unused GPUs", largest, below, samples)?;
-    let judgement = Assessment {
+    Some(Finding {
         title: format!(
             "{} of {} of {} {} never used{}{}",
             unused.len(),
@@ -68,9 +68,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
             "use them or move to a type with fewer GPUs",
             &["check device visibility and the launcher's process count first"],
         ),
-        ..subject.assessment(&META)
-    };
-    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, [maximum]))
+        ..subject.finding(&META, decisive, [maximum])
+    })
 }
 
 /// GPUs that work for less than an hour in a hundred, such as `, 1 more is rarely used

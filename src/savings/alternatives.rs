@@ -1,15 +1,16 @@
-//! From what the levers offer to what a plan chooses from: each offer on top of another.
+//! From what the levers offer to what a plan chooses from, each offer on top of another, and what
+//! the actions of a plan leave of a workload.
 
 use super::scaling::spot_caveats;
 use super::{
     Alternatives, BilledMember, Class, CommitAfter, Facts, INSTANCE, Proposal, Proposals,
     ResizeOffer, Schedule, ScheduleOffer, ScheduledHours, Scheduling, SpotFigures, SpotMarket,
-    SpotOffer, Stage, StageMember,
+    SpotOffer, Stage, StageMember, Step,
 };
 use crate::catalog;
 use crate::domain::{
-    Commitments, Currency, HourlyRate, Money, Part, PriceOption, PurchaseOption, ResourceId,
-    Workload,
+    Action, ActionKind, Commitments, Currency, HourlyRate, Money, Part, PriceOption,
+    PurchaseOption, ResourceId, Workload,
 };
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -82,8 +83,7 @@ impl Alternatives {
         let rightsize = proposals.rightsize().into_iter();
         let runner_ups = rightsize.flat_map(|rightsizing| rightsizing.runner_ups.iter());
         let runner_ups: Vec<Proposal> = runner_ups.cloned().map(Proposal::Rightsize).collect();
-        let resizes = proposals.offers().chain(&runner_ups);
-        let resizes = resizes.filter_map(|offered| {
+        let resizes = proposals.offers().chain(&runner_ups).filter_map(|offered| {
             let mut offer = resize(offered, &today, schedule)?;
             if let Some(mean) = mean_there(workload, &offer, offered) {
                 let on_share = alternatives.schedule.as_ref().map(|offer| offer.hours.on_share);
@@ -120,9 +120,7 @@ fn scheduled(scheduling: &Scheduling) -> ScheduleOffer {
             on_share: Decimal::ONE - scheduling.schedule.saved_share,
             on: scheduling.schedule.off_hours.iter().map(|off| !off).collect(),
         },
-        risk: scheduling.action.risk(),
-        detail: scheduling.action.detail().to_owned(),
-        caveats: scheduling.action.caveats().to_vec(),
+        step: Step::of(&scheduling.action),
     }
 }
 
@@ -161,16 +159,13 @@ fn resize(offered: &Proposal, today: &Stage, schedule: Option<&Scheduling>) -> O
         scheduled_there(hours, there, slowdown)
     });
     Some(ResizeOffer {
-        kind: action.kind(),
+        step: Step::of(action),
         to: Stage { instance_type: target.instance_type.clone(), count: target.count, members },
         fewer: fewer.clone(),
         slowdown,
         scheduled,
         monthly_at_todays_hours,
         commit_after: CommitAfter::Nothing,
-        risk: action.risk(),
-        detail: action.detail().to_owned(),
-        caveats: action.caveats().to_vec(),
     })
 }
 
@@ -197,19 +192,22 @@ fn market(name: &str, offer: &SpotOffer, workload: &Workload) -> SpotMarket {
     SpotMarket {
         hourly: offer.figures.spot.rate,
         effective_hourly: offer.effective,
-        risk: offer.risk,
-        detail: in_words(name, &offer.figures, offer.effective),
-        caveats: unknown_band(name, &offer.figures)
-            .into_iter()
-            .chain(spot_caveats(workload))
-            .collect(),
+        step: Step {
+            kind: ActionKind::Spot,
+            target: None,
+            detail: in_words(name, &offer.figures, offer.effective),
+            risk: offer.risk,
+            caveats: unknown_band(name, &offer.figures)
+                .into_iter()
+                .chain(spot_caveats(workload))
+                .collect(),
+        },
     }
 }
 
 /// What is assumed where no band says how often instances of a type are interrupted.
 fn unknown_band(name: &str, figures: &SpotFigures) -> Option<String> {
-    let band = figures.interruptions.band_per_node_hour;
-    band.is_none().then(|| {
+    figures.interruptions.band_per_node_hour.is_none().then(|| {
         format!(
             "the interruption frequency of {name} is unknown: the plan assumes \
              spot_interruptions_per_day of the policy"
@@ -242,11 +240,9 @@ fn billed(
     }
     let ended = proposals.stop().filter(|stop| stop.action.is_some());
     let ended: BTreeSet<&ResourceId> = ended.iter().flat_map(|stop| &stop.members).collect();
-    let committing = proposals.committing();
-    let sized = committing.map(|proposal| proposal.places.as_slice());
+    let sized = proposals.committing().map(|proposal| proposal.places.as_slice());
     let place_of = |id: &ResourceId| {
-        let working = working?.members.as_slice();
-        working.binary_search_by(|member| member.id.cmp(id)).ok()
+        working?.members.as_slice().binary_search_by(|member| member.id.cmp(id)).ok()
     };
     let members = group.members.iter().zip(costs);
     members
@@ -277,4 +273,21 @@ fn billed(
             }
         })
         .collect()
+}
+
+impl Alternatives {
+    /// How a workload runs after these actions of its plan, whatever then pays for its hours;
+    /// absent where nothing of it goes on, or nothing of it may be moved.
+    pub fn left_by(&self, actions: &[Action]) -> Option<Stage> {
+        let today = self.today.as_ref()?;
+        let is_scheduled = actions.iter().any(|action| action.kind() == ActionKind::Schedule);
+        let hours = self.schedule.as_ref().filter(|_| is_scheduled).map(|offer| &offer.hours);
+        let mut resizes = self.resizes.iter();
+        let resized = resizes.find(|offer| actions.iter().any(|action| offer.leads_to(action)));
+        Some(match (resized, hours) {
+            (Some(offer), hours) => offer.stage(hours),
+            (None, Some(hours)) => today.in_share(hours.on_share),
+            (None, None) => today.clone(),
+        })
+    }
 }

@@ -12,8 +12,7 @@ const LONG_JOBS: &str = "such an update ends jobs that run for more than 30 minu
 
 /// Whether an environment sets the sizes of the group of a workload, read or not.
 pub(super) fn keeps(workload: &Workload) -> bool {
-    let group = workload.scaling_group.as_deref();
-    group.is_some_and(|group| group.batch.is_some()) || Unread::of(workload).is_some()
+    Environment::of(workload).is_some()
 }
 
 /// How many vCPUs some instances of a workload have; absent where its type is unknown.
@@ -21,75 +20,99 @@ fn vcpus(workload: &Workload, instances: u32) -> Option<u32> {
     workload.shape.as_ref()?.vcpu.checked_mul(instances)
 }
 
-/// An environment that was not read: its settings have no values.
+/// The environment that a workload is in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unread<'a> {
-    name: &'a str,
-    /// Its Auto Scaling group.
-    group: &'a str,
+pub(super) enum Environment<'a> {
+    Read(&'a BatchEnvironment),
+    /// Its settings have no values. The group is the name of its Auto Scaling group.
+    Unread {
+        name: &'a str,
+        group: &'a str,
+    },
 }
 
-impl<'a> Unread<'a> {
-    /// The environment that a workload is in, by the tag of its instances, else by the name of
-    /// their group; absent where it is in none, and where it was read.
+impl<'a> Environment<'a> {
+    /// One that was not read is told by the tag of the instances, else by the name of their
+    /// group.
     pub fn of(workload: &'a Workload) -> Option<Self> {
+        let read = workload.scaling_group.as_deref().and_then(|group| group.batch.as_ref());
+        if let Some(batch) = read {
+            return Some(Self::Read(batch));
+        }
         let Group::AutoScaling(group) = &workload.key.group else { return None };
-        let group = group.as_str();
-        let read = workload.scaling_group.as_deref();
-        let is_read = read.is_some_and(|group| group.batch.is_some());
-        if workload.key.provider != Provider::Aws || is_read {
+        if workload.key.provider != Provider::Aws {
             return None;
         }
-        let tagged = workload.tags.get(BatchEnvironment::TAG).map(String::as_str);
-        let name = tagged.or_else(|| {
+        let name = workload.tags.get(BatchEnvironment::TAG).map(String::as_str).or_else(|| {
             let (before, after) = BatchEnvironment::AROUND_NAME;
             let (name, _) = group.strip_prefix(before)?.rsplit_once(after)?;
             Some(name)
         })?;
-        Some(Self { name, group })
+        Some(Self::Unread { name, group })
     }
 
-    /// What is done in it instead of in its group, such as `lower minvCpus`.
-    pub fn steps(self, change: &str) -> Vec<String> {
-        let Self { name, group } = self;
-        vec![
-            format!(
-                "{change} of the Batch compute environment {name} {UPDATE}: AWS Batch sets the \
-                 sizes of its Auto Scaling group {group} and does not support changes of it"
-            ),
-            "audit with `--services ec2,batch` for the values, which needs the permissions \
-             `batch:DescribeComputeEnvironments` and `batch:DescribeJobQueues`"
-                .to_owned(),
-        ]
+    /// How to end so many members, so that none is started in their place. Their number is
+    /// absent where others of the environment may end too.
+    pub fn end_steps(self, workload: &Workload, ended: Option<u32>) -> Vec<String> {
+        match self {
+            Self::Read(batch) => end_steps(batch, ended.and_then(|ended| vcpus(workload, ended))),
+            Self::Unread { name, group } => unread_steps(name, group, "lower minvCpus"),
+        }
     }
 
     /// The same as a caveat of a stop that leaves other members.
-    pub fn end_caveat(self) -> String {
-        format!(
-            "the Batch compute environment {} replaces manually stopped instances: lower its \
-             minvCpus first",
-            self.name
-        )
+    pub fn end_caveat(self, workload: &Workload, ended: Option<u32>) -> String {
+        let (name, first) = match self {
+            Self::Read(batch) => {
+                let today = batch.min_vcpus;
+                let ended = ended.and_then(|ended| vcpus(workload, ended));
+                let first = match least_without(batch, ended) {
+                    Some(least) if least < today => {
+                        format!("lower its minvCpus from {today} to {least}")
+                    }
+                    None if today > 0 => format!("lower its minvCpus (today {today})"),
+                    _ => format!("its minvCpus of {today} allows it"),
+                };
+                (batch.name.as_str(), first)
+            }
+            Self::Unread { name, .. } => (name, "lower its minvCpus first".to_owned()),
+        };
+        format!("the Batch compute environment {name} replaces manually stopped instances: {first}")
     }
 
-    /// What may keep it from the spot market.
-    pub fn spot_caveat(self) -> String {
-        format!(
-            "if the Batch compute environment {} buys on demand, set its type to SPOT {UPDATE}, \
-             or add one of that type to its job queues",
-            self.name
-        )
+    /// What keeps it from the spot market, or may do so.
+    pub fn spot_caveat(self) -> Option<String> {
+        match self {
+            Self::Read(batch) => (!batch.is_spot).then(|| {
+                format!(
+                    "the Batch compute environment {} buys on demand: set its type to SPOT \
+                     {UPDATE}, or add one of that type to its job queues",
+                    batch.name
+                )
+            }),
+            Self::Unread { name, .. } => Some(format!(
+                "if the Batch compute environment {name} buys on demand, set its type to SPOT \
+                 {UPDATE}, or add one of that type to its job queues"
+            )),
+        }
     }
 }
 
-/// How to end so many members, so that none is started in their place. Their number is absent
-/// where others of the environment may end too.
-pub(super) fn end_steps(
-    batch: &BatchEnvironment,
-    workload: &Workload,
-    ended: Option<u32>,
-) -> Vec<String> {
-    let ended = ended.and_then(|ended| vcpus(workload, ended));
+/// What is done in an environment that was not read instead of in its group, such as `lower
+/// minvCpus`.
+pub(super) fn unread_steps(name: &str, group: &str, change: &str) -> Vec<String> {
+    vec![
+        format!(
+            "{change} of the Batch compute environment {name} {UPDATE}: AWS Batch sets the sizes \
+             of its Auto Scaling group {group} and does not support changes of it"
+        ),
+        "audit with `--services ec2,batch` for the values, which needs the permissions \
+         `batch:DescribeComputeEnvironments` and `batch:DescribeJobQueues`"
+            .to_owned(),
+    ]
+}
+
+fn end_steps(batch: &BatchEnvironment, ended: Option<u32>) -> Vec<String> {
     let mut steps = vec![lowering(batch, ended)];
     steps.push(format!(
         "AWS Batch then ends instances that run no job, and lowers desiredvCpus (today {}) by \
@@ -133,27 +156,6 @@ fn lowering(batch: &BatchEnvironment, vcpus: Option<u32>) -> String {
              {today} and allows fewer"
         ),
     }
-}
-
-/// The same as a caveat of a stop that leaves other members.
-pub(super) fn end_caveat(
-    batch: &BatchEnvironment,
-    workload: &Workload,
-    ended: Option<u32>,
-) -> String {
-    let ended = ended.and_then(|ended| vcpus(workload, ended));
-    let least = least_without(batch, ended);
-    let first = match least {
-        Some(least) if least < batch.min_vcpus => {
-            format!("lower its minvCpus from {} to {least}", batch.min_vcpus)
-        }
-        None if batch.min_vcpus > 0 => format!("lower its minvCpus (today {})", batch.min_vcpus),
-        _ => format!("its minvCpus of {} allows it", batch.min_vcpus),
-    };
-    format!(
-        "the Batch compute environment {} replaces manually stopped instances: {first}",
-        batch.name
-    )
 }
 
 /// Members of an environment when an action on them begins.
@@ -250,15 +252,4 @@ impl<'a> Share<'a> {
         });
         steps
     }
-}
-
-/// What keeps an environment from the spot market.
-pub(super) fn spot_caveat(batch: &BatchEnvironment) -> Option<String> {
-    (!batch.is_spot).then(|| {
-        format!(
-            "the Batch compute environment {} buys on demand: set its type to SPOT {UPDATE}, or \
-             add one of that type to its job queues",
-            batch.name
-        )
-    })
 }

@@ -1,9 +1,9 @@
 //! The saving of an action as the drop of what the fleet costs, in the plan and by itself.
 
 use super::allocate;
-use super::coverage::{Class, Fleet, Joined, Layer, Slot};
+use super::coverage::{Class, Fleet, Joined, Layer};
 use super::offers::Terms;
-use super::path::{Choice, Path, Stages};
+use super::path::{Choice, ENDED, LAST, Path, RESIZED, SCHEDULED, TODAY};
 use super::plan::{CommitPart, Draft, classes, components, less};
 use super::pool::cents;
 use crate::domain::{Action, ActionKind, Money, Risk};
@@ -16,21 +16,16 @@ impl Draft<'_> {
     pub(super) fn share_drops(&mut self) {
         for (components, members) in self.touched_sets() {
             // Undone from the last step to the first, and carried out again step by step.
-            let swap = |fleet: &mut Fleet, path: &Path, from: usize, to: usize| {
-                fleet.remove(stage(&path.stages, from));
-                fleet.add(stage(&path.stages, to));
-            };
-            let credit = |fleet: &Fleet| -> Decimal {
-                components.iter().map(|place| fleet.credit(*place)).sum()
-            };
+            let credit = |fleet: &Fleet| fleet.credits(components.iter().copied());
             for member in &members {
-                swap(&mut self.fleet, &self.paths[*member], 4, 0);
+                let stages = &self.paths[*member].stages;
+                self.fleet.swap(&stages[LAST], &stages[TODAY]);
             }
             let at_list: Vec<Vec<Decimal>> =
                 members.iter().map(|member| self.paths[*member].savings().collect()).collect();
             let mut carried = Decimal::ZERO;
             let mut before = credit(&self.fleet);
-            for step in 1..=4 {
+            for step in 1..=LAST {
                 let mut acting: Vec<(usize, usize)> = members
                     .iter()
                     .filter_map(|member| {
@@ -45,7 +40,8 @@ impl Draft<'_> {
                     (action.certain().amount(), action.monthly_savings().amount())
                 });
                 for member in &members {
-                    swap(&mut self.fleet, &self.paths[*member], step - 1, step);
+                    let stages = &self.paths[*member].stages;
+                    self.fleet.swap(&stages[step - 1], &stages[step]);
                 }
                 let after = credit(&self.fleet);
                 let list = |paths: &[Path], (member, action): &(usize, usize)| {
@@ -61,10 +57,10 @@ impl Draft<'_> {
                 carried = drop - due;
                 let mut weights: Vec<Decimal> = Vec::with_capacity(acting.len());
                 for ((member, _), list) in acting.iter().zip(&lists) {
-                    let path = &self.paths[*member];
-                    swap(&mut self.fleet, path, step, step - 1);
+                    let stages = &self.paths[*member].stages;
+                    self.fleet.swap(&stages[step], &stages[step - 1]);
                     let without = credit(&self.fleet);
-                    swap(&mut self.fleet, path, step - 1, step);
+                    self.fleet.swap(&stages[step - 1], &stages[step]);
                     weights.push((list - (without - after)).max(Decimal::ZERO));
                 }
                 if cents(weights.iter().sum()).is_zero() {
@@ -95,8 +91,7 @@ impl Draft<'_> {
             let path = &self.paths[*member];
             let saved = path.saved();
             if !saved.is_zero() || path.actions.is_empty() {
-                let mut left = path.stages.last.iter();
-                let is_near = left.any(|slot| {
+                let is_near = path.stages[LAST].iter().any(|slot| {
                     let component = self.fleet.component(&slot.class);
                     component.is_some_and(|component| self.fleet.is_touched(component))
                 });
@@ -107,8 +102,7 @@ impl Draft<'_> {
             let gain = self.fleet.gain(path, listed);
             weights.push(Some(gain));
             if gain.is_zero() {
-                self.fleet.remove(&path.stages.last);
-                self.fleet.add(&path.stages.today);
+                self.fleet.swap(&path.stages[LAST], &path.stages[TODAY]);
                 self.paths[*member].undo();
             } else {
                 has_helpers = true;
@@ -175,7 +169,7 @@ impl Draft<'_> {
 
     /// The classes of members that commitments pay a part of.
     fn covered_classes(&self, members: &[usize]) -> BTreeSet<Class> {
-        let last = members.iter().flat_map(|member| &self.paths[*member].stages.last);
+        let last = members.iter().flat_map(|member| &self.paths[*member].stages[LAST]);
         let own: BTreeSet<Class> = last.map(|slot| slot.class.clone()).collect();
         let places = components(&self.fleet, &own).into_iter();
         let shares = places.flat_map(|place| self.fleet.open_shares(place, Layer::Paid));
@@ -190,8 +184,7 @@ impl Draft<'_> {
         }
         let covered = self.covered_classes(members);
         let (stays, mut moved): (Vec<usize>, Vec<usize>) = members.iter().partition(|member| {
-            let mut last = self.paths[**member].stages.last.iter();
-            last.any(|slot| covered.contains(&slot.class))
+            self.paths[**member].stages[LAST].iter().any(|slot| covered.contains(&slot.class))
         });
         moved.retain(|member| !self.paths[*member].actions.is_empty());
         let actions = members.iter().flat_map(|member| {
@@ -267,8 +260,7 @@ impl Draft<'_> {
             .paths
             .iter()
             .map(|path| {
-                let stages = &path.stages;
-                let slots = [&stages.today, &stages.resized].into_iter().flatten();
+                let slots = [TODAY, RESIZED].into_iter().flat_map(|stage| &path.stages[stage]);
                 components(&self.fleet, &slots.map(|slot| slot.class.clone()).collect())
             })
             .collect();
@@ -294,8 +286,7 @@ impl Draft<'_> {
             }
         }
         let is_touched = |components: &[usize]| {
-            let mut indices = components.iter();
-            indices.any(|component| self.fleet.is_touched(*component))
+            components.iter().any(|component| self.fleet.is_touched(*component))
         };
         sets.into_values().filter(|(components, _)| is_touched(components)).collect()
     }
@@ -307,21 +298,18 @@ impl Draft<'_> {
         alone.resize_with(self.paths.len(), BTreeMap::new);
         let sets = self.touched_sets();
         for member in sets.iter().flat_map(|(_, members)| members) {
-            let path = &self.paths[*member];
-            self.fleet.remove(&path.stages.last);
-            self.fleet.add(&path.stages.today);
+            let stages = &self.paths[*member].stages;
+            self.fleet.swap(&stages[LAST], &stages[TODAY]);
         }
         let everything = Terms { accepted: Risk::High, ..*self.terms };
         for (_, members) in &sets {
             for member in members {
                 let workload = &self.workloads[*member];
                 let places = components(&self.fleet, &classes(workload).collect());
-                let credit = |fleet: &Fleet| -> Decimal {
-                    places.iter().map(|place| fleet.credit(*place)).sum()
-                };
-                let today = &self.paths[*member].stages.today;
+                let credit = |fleet: &Fleet| fleet.credits(places.iter().copied());
+                let today = &self.paths[*member].stages[TODAY];
                 let before = credit(&self.fleet);
-                let none = Choice { ends: false, schedules: false, resize: None, spot: false };
+                let none = Choice::NOTHING;
                 let mut single =
                     vec![Choice { ends: true, ..none }, Choice { schedules: true, ..none }];
                 // What the plan takes speaks for its kind.
@@ -332,9 +320,9 @@ impl Draft<'_> {
                 for choice in single {
                     let path = Path::of(workload, &everything, Some(choice));
                     let Some(action) = path.actions.first() else { continue };
-                    self.fleet.add(&path.stages.last);
+                    self.fleet.add(&path.stages[LAST]);
                     let lost = before - credit(&self.fleet);
-                    self.fleet.remove(&path.stages.last);
+                    self.fleet.remove(&path.stages[LAST]);
                     let saved = action.monthly_savings().amount() - lost;
                     alone[*member].entry(action.kind()).or_insert(saved);
                 }
@@ -342,9 +330,8 @@ impl Draft<'_> {
             }
         }
         for member in sets.iter().flat_map(|(_, members)| members) {
-            let path = &self.paths[*member];
-            self.fleet.remove(&path.stages.today);
-            self.fleet.add(&path.stages.last);
+            let stages = &self.paths[*member].stages;
+            self.fleet.swap(&stages[TODAY], &stages[LAST]);
         }
         alone
     }
@@ -354,17 +341,13 @@ impl Fleet {
     /// What this fleet would cost more without the actions of a path, in cents, by what they save
     /// at list price; zero where it would not.
     pub(super) fn gain(&mut self, path: &Path, listed: Decimal) -> Decimal {
-        let (today, last) = (&path.stages.today, &path.stages.last);
+        let (today, last) = (&path.stages[TODAY], &path.stages[LAST]);
         let own = today.iter().chain(last).map(|slot| slot.class.clone());
         let places = components(self, &own.collect());
-        let credit =
-            |fleet: &Self| -> Decimal { places.iter().map(|place| fleet.credit(*place)).sum() };
-        let with = credit(self);
-        self.remove(last);
-        self.add(today);
-        let lost = credit(self) - with;
-        self.remove(today);
-        self.add(last);
+        let with = self.credits(places.iter().copied());
+        self.swap(last, today);
+        let lost = self.credits(places) - with;
+        self.swap(today, last);
         cents(listed - lost).max(Decimal::ZERO)
     }
 }
@@ -388,22 +371,12 @@ fn saved_by(parts: &[CommitPart]) -> Decimal {
     parts.iter().map(|part| part.saving.amount()).sum()
 }
 
-fn stage(stages: &Stages, step: usize) -> &[Slot] {
-    match step {
-        0 => &stages.today,
-        1 => &stages.ended,
-        2 => &stages.scheduled,
-        3 => &stages.resized,
-        _ => &stages.last,
-    }
-}
-
 /// The step after which an action shows in the stages of a path.
 fn step_of(kind: ActionKind) -> usize {
     match kind {
-        ActionKind::Stop | ActionKind::Release => 1,
-        ActionKind::Schedule => 2,
-        ActionKind::Rightsize | ActionKind::Share => 3,
-        ActionKind::Spot | ActionKind::Commit => 4,
+        ActionKind::Stop | ActionKind::Release => ENDED,
+        ActionKind::Schedule => SCHEDULED,
+        ActionKind::Rightsize | ActionKind::Share => RESIZED,
+        ActionKind::Spot | ActionKind::Commit => LAST,
     }
 }

@@ -2,9 +2,8 @@
 //! instances, and at a lower capacity it chooses which end. A schedule and another type or
 //! number are set there only for all of it.
 
-use super::batch;
-use super::keeper::Place;
-use super::rebalancing;
+use super::batch::{self, Environment, unread_steps};
+use super::keeper::{Place, suspending_rebalancing};
 use super::scaling::{
     END, GroupSizes, instances, protected_step, running, running_ids, suspended_step,
 };
@@ -108,13 +107,15 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
     let Group::AutoScaling(name) = &part.key.group else { return None };
     let group = part.scaling_group.as_deref();
     let mut advice = GroupAdvice::default();
-    if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
-        let share = batch_share(batch, part, ended);
-        advice.steps = share.schedule_steps(running(&part.members));
-        return Some(advice);
-    }
-    if let Some(unread) = batch::Unread::of(part) {
-        advice.steps = unread.steps("by EventBridge Scheduler, change minvCpus");
+    if let Some(environment) = Environment::of(part) {
+        advice.steps = match environment {
+            Environment::Read(batch) => {
+                batch_share(batch, part, ended).schedule_steps(running(&part.members))
+            }
+            Environment::Unread { name, group } => {
+                unread_steps(name, group, "by EventBridge Scheduler, change minvCpus")
+            }
+        };
         return Some(advice);
     }
     let place = Place::of(name, part);
@@ -129,7 +130,7 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
         )),
         GroupShare::Part(others) => {
             let others = other_instances(others);
-            advice.steps.extend(rebalancing::suspending(name, group, part));
+            advice.steps.extend(suspending_rebalancing(name, group, part));
             advice.steps.push(format!(
                 "move these instances to a group of their own, and add scheduled actions for \
                  these hours to that: {place} has {others}, and at a lower capacity it chooses \
@@ -161,21 +162,18 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
 /// ended; nothing where the group was not read.
 pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupAdvice {
     let mut advice = GroupAdvice::default();
-    if let Some(unread) = batch::Unread::of(part) {
-        let change = if to.instance_type == part.key.instance_type {
-            "lower minvCpus"
-        } else {
-            "change instance types and minvCpus"
+    let fewer = running(&part.members).saturating_sub(to.count);
+    if let Some(environment) = Environment::of(part) {
+        let is_same_type = to.instance_type == part.key.instance_type;
+        let change =
+            if is_same_type { "lower minvCpus" } else { "change instance types and minvCpus" };
+        advice.steps = match environment {
+            Environment::Read(batch) => batch_share(batch, part, ended).resize_steps(to, fewer),
+            Environment::Unread { name, group } => unread_steps(name, group, change),
         };
-        advice.steps = unread.steps(change);
         return advice;
     }
     let Some(group) = part.scaling_group.as_deref() else { return advice };
-    let fewer = running(&part.members).saturating_sub(to.count);
-    if let Some(batch) = &group.batch {
-        advice.steps = batch_share(batch, part, ended).resize_steps(to, fewer);
-        return advice;
-    }
     let share = GroupShare::of(group, part, ended);
     let resize = Resize { group, place: Place::of(&group.name, part), share, part, to, fewer };
     if let Some(step) = resize.elsewhere() {
@@ -220,15 +218,14 @@ impl Resize<'_> {
 
     /// What comes before members end with a decrement beside others.
     fn suspending(&self) -> Option<String> {
-        rebalancing::suspending(&self.group.name, Some(self.group), self.part)
+        suspending_rebalancing(&self.group.name, Some(self.group), self.part)
     }
 
     /// How members get another type in another group, where theirs keeps its types.
     fn elsewhere(&self) -> Option<String> {
         let to = format!("{} × {}", self.to.count, self.to.instance_type);
         let kept = "instance types unless they are in its launch template";
-        let create = self.place.instead(kept, &to);
-        let create = create.filter(|_| self.changes_type())?;
+        let create = self.place.instead(kept, &to).filter(|_| self.changes_type())?;
         Some(match self.share {
             GroupShare::Whole { .. } => {
                 format!("{create}, move the pods there, and delete the old one")
@@ -298,10 +295,15 @@ impl Resize<'_> {
     /// By how much the capacity of the group rises, in what it counts.
     fn more(&self) -> Option<String> {
         let more = self.to.count.saturating_sub(running(&self.part.members));
-        (more > 0).then(|| match self.group.counts_instances() {
-            true => more.to_string(),
-            false => format!("what {} count for", instances(more)),
-        })
+        (more > 0).then(|| self.in_its_units(more))
+    }
+
+    /// A number of instances in what the group counts.
+    fn in_its_units(&self, number: u32) -> String {
+        match self.group.counts_instances() {
+            true => number.to_string(),
+            false => format!("what {} count for", instances(number)),
+        }
     }
 
     fn number_step(&self) -> Option<String> {
@@ -337,14 +339,10 @@ impl Resize<'_> {
                 )
             }
             GroupShare::Unknown => {
-                let by = if self.group.counts_instances() {
-                    fewer.to_string()
-                } else {
-                    format!("what {} count for", instances(fewer))
-                };
                 format!(
-                    "lower the desired capacity and the minimum size of {place} by {by} if the \
-                     group has no other instances: it chooses which end"
+                    "lower the desired capacity and the minimum size of {place} by {} if the \
+                     group has no other instances: it chooses which end",
+                    self.in_its_units(fewer)
                 )
             }
         })

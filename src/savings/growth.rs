@@ -98,8 +98,7 @@ fn best_count(rates: &PoolRates, usage: &ConcurrentUsage, factors: &[Decimal]) -
     while low < high {
         let middle = low + (high - low) / 2;
         let here = saved_over(rates, usage, middle, factors)?;
-        let next = saved_over(rates, usage, middle + 1, factors)?;
-        if next.amount() > here.amount() {
+        if saved_over(rates, usage, middle + 1, factors)?.amount() > here.amount() {
             low = middle + 1;
         } else {
             high = middle;

@@ -1,12 +1,11 @@
 //! Who holds devices of machines on which nothing is computed. An idle time speaks for those
 //! alone that held their devices through it, and they are moved before their machine ends.
 
-use crate::domain::{Claim, ClaimState, Clusters, Member, Node, Policy, ResourceId, Scheduler};
+use crate::domain::{
+    Claim, ClaimState, Clusters, Member, Node, Policy, ResourceId, Scheduler, first_names,
+};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Names listed before the rest is counted.
-const MOST_NAMED: usize = 20;
 
 /// Machines of clusters with the claims on their devices.
 #[derive(Debug)]
@@ -20,8 +19,7 @@ pub struct HeldMachines<'a> {
 impl<'a> HeldMachines<'a> {
     pub fn of(clusters: &'a Clusters, window_end: Timestamp, policy: &'a Policy) -> Self {
         let mut claims: BTreeMap<&ResourceId, Vec<&Claim>> = BTreeMap::new();
-        let running = clusters.claims.iter();
-        for claim in running.filter(|claim| claim.state == ClaimState::Running) {
+        for claim in clusters.claims.iter().filter(|claim| claim.state == ClaimState::Running) {
             if let Some(machine) = &claim.machine {
                 claims.entry(machine).or_default().push(claim);
             }
@@ -123,11 +121,5 @@ fn ids(members: &[&Member]) -> String {
 
 /// Names in order, the first of many.
 fn listed(names: BTreeSet<String>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMED);
-    let shown: Vec<String> = names.into_iter().take(MOST_NAMED).collect();
-    let shown = shown.join(", ");
-    match more {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    first_names(&Vec::from_iter(names))
 }

@@ -4,17 +4,12 @@ mod alternatives;
 mod batch;
 mod bought;
 mod calculator;
-mod checkpoint;
-mod commitment;
 mod coverage;
 mod drops;
-mod exhausted;
-mod fewer;
 mod group_share;
 mod growth;
 mod held_machines;
 mod keeper;
-mod left_by;
 mod levers;
 mod off_hours;
 mod offers;
@@ -24,46 +19,40 @@ mod plan;
 mod plan_pool;
 mod pool;
 mod pool_members;
-mod promise;
 mod purchase;
-mod rebalancing;
 mod rescope;
 mod rightsize;
 mod scaling;
 mod schedule;
 mod sharing;
-mod size_flexibility;
 mod snapshots;
 mod spot;
 mod spot_offer;
 mod unused;
 
-pub use bought::ExistingCommitments;
+pub use bought::{Commitment, ExistingCommitments, one_year_no_upfront};
 pub use calculator::{
     BILLED_HOURS_PER_MONTH, CommitmentFigures, PricedCommitment, ReservedReport, SteadyUse,
     break_even_month, instalments, months,
 };
-pub use checkpoint::{Checkpointing, Interruptions};
-pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
     Class, CommitmentKind, CommitmentUse, Coverage, CoveredPart, Existing, Figures,
     InstanceCoverage, OtherHours, Room, Slot, Standing, UsedInstance, commitment_rates, coverage,
-    existing_coverage, normalization_factor,
+    covers_other_sizes, existing_coverage, normalization_factor,
 };
-pub use exhausted::nothing_less_would_do;
-pub use fewer::Fewer;
 pub use group_share::whole_sizes;
 pub use growth::{GrownPurchase, MOST_GROWTH, grown_purchase};
 pub use held_machines::HeldMachines;
+pub use keeper::REBALANCING;
 pub use levers::{
-    Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NOTHING_SMALLER, NamedMembers,
-    Proposal, Proposals, Refusal, Refused, Stop, is_launchable, propose,
+    Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NOTHING_SMALLER, Proposal,
+    Proposals, Refusal, Refused, Stop, is_launchable, named_members, propose,
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{
     Alternatives, BilledMember, CommitAfter, RejectedKinds, ResizeOffer, SavingsTarget,
-    ScheduleOffer, ScheduledHours, SkipReason, SpotMarket, Stage, StageMember, TermOffer, Terms,
-    commitment_pools,
+    ScheduleOffer, ScheduledHours, SkipReason, SpotMarket, Stage, StageMember, Step, TermOffer,
+    Terms, commitment_pools,
 };
 pub use packing::{
     MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,
@@ -74,10 +63,8 @@ pub use plan::{Plan, PoolHours, ScopeChange, plan};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 use pool_members::whole_hours;
-pub use pool_members::{MemberHours, pooled_hours};
-pub use promise::{Promise, term_totals};
-pub use purchase::{Purchase, PurchaseShare};
-pub use rebalancing::PROCESS as REBALANCING;
+pub use pool_members::{Fewer, MemberHours, pooled_hours};
+pub use purchase::{Promise, Purchase, PurchaseShare, term_totals};
 pub(in crate::savings) use rightsize::NEAREST;
 pub use rightsize::{
     Bound, Considered, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, MovedInstance,
@@ -90,9 +77,8 @@ pub use schedule::{
     NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,
 };
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share, slices_of, tenant_of};
-pub use size_flexibility::{covers_other_sizes, normalized_units};
 pub use snapshots::{Released, released};
-pub use spot::{SpotBasis, SpotPrice, spot_price};
+pub use spot::{Checkpointing, Interruptions, SpotBasis, SpotPrice, spot_price};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,
 };

@@ -163,8 +163,7 @@ fn caveats(workload: &Workload) -> Vec<String> {
 
 fn is_scarce(workload: &Workload) -> bool {
     let instance_type = workload.key.instance_type.as_str();
-    let mut families = SCARCE_FAMILIES.iter();
-    families.any(|scarce| instance_type.starts_with(scarce))
+    SCARCE_FAMILIES.iter().any(|scarce| instance_type.starts_with(scarce))
 }
 
 fn detail(schedule: &Schedule, zone: &str) -> String {

@@ -49,15 +49,37 @@ impl Stage {
     }
 }
 
+/// An action before it is known what it saves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub kind: ActionKind,
+    /// Where it leads, when it changes type or number.
+    pub target: Option<Target>,
+    /// In words, with its arithmetic.
+    pub detail: String,
+    pub risk: Risk,
+    /// What would stop an engineer, the gravest first.
+    pub caveats: Vec<String>,
+}
+
+impl Step {
+    /// That of an action, whatever it saves alone.
+    pub(super) fn of(action: &Action) -> Self {
+        Self {
+            kind: action.kind(),
+            target: action.target().cloned(),
+            detail: action.detail().to_owned(),
+            risk: action.risk(),
+            caveats: action.caveats().to_vec(),
+        }
+    }
+}
+
 /// Running only in the hours that are used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleOffer {
+    pub step: Step,
     pub hours: ScheduledHours,
-    pub risk: Risk,
-    /// In words, with its arithmetic.
-    pub detail: String,
-    /// What would stop an engineer.
-    pub caveats: Vec<String>,
 }
 
 /// The hours that a schedule leaves on.
@@ -71,8 +93,8 @@ pub struct ScheduledHours {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResizeOffer {
-    /// [`ActionKind::Rightsize`] or [`ActionKind::Share`].
-    pub kind: ActionKind,
+    /// Of [`ActionKind::Rightsize`] or [`ActionKind::Share`].
+    pub step: Step,
     /// Where it leads, in today's hours and those that slower work takes more.
     pub to: Stage,
     /// What fewer instances run of today's hours; absent where their number stays.
@@ -87,17 +109,12 @@ pub struct ResizeOffer {
     pub monthly_at_todays_hours: Decimal,
     /// What comes before a commitment there.
     pub commit_after: CommitAfter,
-    pub risk: Risk,
-    /// In words, with its arithmetic.
-    pub detail: String,
-    /// What would stop an engineer.
-    pub caveats: Vec<String>,
 }
 
 impl ResizeOffer {
     /// Whether an action of a plan takes it.
     pub fn leads_to(&self, action: &Action) -> bool {
-        self.kind == action.kind() && Some(&self.target()) == action.target()
+        self.step.kind == action.kind() && self.step.target.as_ref() == action.target()
     }
 
     /// Where it leads under a schedule, or without one.
@@ -108,23 +125,15 @@ impl ResizeOffer {
         let share = (self.monthly_at_todays_hours * hours.on_share).checked_div(total);
         self.to.in_share(share.unwrap_or(Decimal::ONE))
     }
-
-    pub(super) fn target(&self) -> Target {
-        Target { instance_type: self.to.instance_type.clone(), count: self.to.count }
-    }
 }
 
 /// Buying one instance type on the spot market.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpotMarket {
+    pub step: Step,
     pub hourly: HourlyRate,
     /// What an hour of work costs, interruptions included.
     pub effective_hourly: HourlyRate,
-    pub risk: Risk,
-    /// In words, with its arithmetic.
-    pub detail: String,
-    /// What speaks against it and what keeps instances from it, the gravest first.
-    pub caveats: Vec<String>,
 }
 
 /// What could be done about one workload.
@@ -199,7 +208,7 @@ impl Alternatives {
         let most = self.most_years(None, hours.is_some())?;
         let costs_less = self.resizes.iter().any(|offer| {
             let saved = stage.monthly() - offer.stage(hours).monthly();
-            terms.allows(offer.risk) && cents(saved) > Decimal::ZERO
+            terms.allows(offer.step.risk) && cents(saved) > Decimal::ZERO
         });
         Some(if costs_less { 0 } else { most })
     }
@@ -216,7 +225,7 @@ impl Alternatives {
         };
         kept.end = kept.end.filter(|end| !rejects(end.kind()));
         kept.schedule = kept.schedule.filter(|_| !rejects(ActionKind::Schedule));
-        kept.resizes.retain(|offer| !rejects(offer.kind));
+        kept.resizes.retain(|offer| !rejects(offer.step.kind));
         kept.spot.retain(|_, _| !rejects(ActionKind::Spot));
         for member in kept.billed.iter_mut().filter(|member| member.is_sized) {
             member.is_sized = !rejects(ActionKind::Commit);
@@ -351,8 +360,7 @@ impl Terms<'_> {
 
     /// The commitments that are sold for a pool and allowed.
     pub(super) fn sold(&self, pool: &CommitmentPool) -> impl Iterator<Item = &TermOffer> {
-        let sold = self.sold.get(pool).into_iter().flatten();
-        sold.filter(move |offer| self.allows(offer.risk))
+        self.sold.get(pool).into_iter().flatten().filter(move |offer| self.allows(offer.risk))
     }
 
     /// The cheapest commitment allowed.

@@ -79,8 +79,7 @@ pub fn free_starts<'a>(
     let compute: u8 = used.iter().map(|(placed, _)| placed.compute_slices).sum();
     let is_full = of_profile >= usize::from(profile.max_instances)
         || compute + profile.compute_slices > total_slices;
-    let starts = profile.placement_starts.iter().copied();
-    starts.filter(move |start| {
+    profile.placement_starts.iter().copied().filter(move |start| {
         !is_full
             && used.iter().all(|(placed, at)| {
                 start + profile.placement_size <= *at || at + placed.placement_size <= *start
@@ -127,8 +126,7 @@ pub fn place_together(profiles: &[&MigProfile], total_slices: u8) -> Option<Vec<
 
 /// Compute slices of a whole card: those of its largest profile.
 pub fn total_slices(profiles: &[MigProfile]) -> u8 {
-    let slices = profiles.iter().map(|profile| profile.compute_slices);
-    slices.max().unwrap_or(0)
+    profiles.iter().map(|profile| profile.compute_slices).max().unwrap_or(0)
 }
 
 /// The slices that hold a tenant, smallest first: its memory fits, and its peak

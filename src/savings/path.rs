@@ -2,10 +2,10 @@
 //! before left.
 
 use super::coverage::Slot;
-use super::offers::{Alternatives, ResizeOffer, ScheduledHours, SkipReason, Stage, Terms};
+use super::offers::{Alternatives, ResizeOffer, ScheduledHours, SkipReason, Stage, Step, Terms};
 use super::pool::{allocate, cents};
 use super::purchase::{Course, committed_rate, slots};
-use crate::domain::{Action, ActionKind, Money, Risk, Target};
+use crate::domain::{Action, ActionKind, Money, Risk};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -19,15 +19,12 @@ pub(super) struct Choice {
     pub spot: bool,
 }
 
-/// The members that commitments may cover, after each step of a path.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stages {
-    pub today: Vec<Slot>,
-    pub ended: Vec<Slot>,
-    pub scheduled: Vec<Slot>,
-    pub resized: Vec<Slot>,
-    pub last: Vec<Slot>,
-}
+/// The places of the stages of a path: of today, and after each of its steps.
+pub(super) const TODAY: usize = 0;
+pub(super) const ENDED: usize = 1;
+pub(super) const SCHEDULED: usize = 2;
+pub(super) const RESIZED: usize = 3;
+pub(super) const LAST: usize = 4;
 
 /// One workload on its way through the plan, at list price.
 #[derive(Debug, Clone)]
@@ -39,7 +36,8 @@ pub(super) struct Path {
     pub skipped: BTreeMap<ActionKind, SkipReason>,
     /// What is left of its list price, in cents.
     pub left: Money,
-    pub stages: Stages,
+    /// The members that commitments may cover, after each step.
+    pub stages: [Vec<Slot>; LAST + 1],
 }
 
 impl Choice {
@@ -60,13 +58,12 @@ impl Choice {
             Some(ActionKind::Stop) => either(true),
             other => vec![other.is_some()],
         };
-        let schedule = workload.schedule.as_ref();
-        let schedule = schedule.filter(|offer| terms.allows(offer.risk));
+        let schedule = workload.schedule.as_ref().filter(|offer| terms.allows(offer.step.risk));
         let hours = schedule.map(|offer| &offer.hours);
         let mut resizes: Vec<Option<usize>> =
             ranked(workload, hours, terms).into_iter().map(Some).collect();
         resizes.push(None);
-        let has_spot = workload.spot.values().any(|market| terms.allows(market.risk));
+        let has_spot = workload.spot.values().any(|market| terms.allows(market.step.risk));
         let spots = if has_spot { vec![true, false] } else { vec![false] };
         let mut variants = Vec::new();
         for ends in ends {
@@ -93,10 +90,10 @@ fn ranked(
 ) -> Vec<usize> {
     let offers = workload.resizes.iter().enumerate();
     let mut ranked: Vec<(usize, &ResizeOffer)> =
-        offers.filter(|(_, offer)| terms.allows(offer.risk)).collect();
+        offers.filter(|(_, offer)| terms.allows(offer.step.risk)).collect();
     ranked.sort_by_cached_key(|(_, offer)| {
         let to = offer.stage(hours);
-        (to.monthly(), offer.kind, to.instance_type)
+        (to.monthly(), offer.step.kind, to.instance_type)
     });
     ranked.into_iter().map(|(place, _)| place).collect()
 }
@@ -121,13 +118,7 @@ impl Path {
             actions: Vec::new(),
             skipped: BTreeMap::new(),
             left: workload.list,
-            stages: Stages {
-                ended: today.clone(),
-                scheduled: today.clone(),
-                resized: today.clone(),
-                last: today.clone(),
-                today,
-            },
+            stages: std::array::from_fn(|_| today.clone()),
         };
         let wants_end = choice.is_none_or(|choice| choice.ends);
         match &workload.end {
@@ -141,36 +132,22 @@ impl Path {
             None => {}
         }
         let with_ended = !path.choice.ends;
-        path.stages.ended = slots(workload, &course, with_ended);
-        let Some(today) = workload.today.clone() else {
-            path.stages.scheduled = path.stages.ended.clone();
-            path.stages.resized = path.stages.ended.clone();
-            path.stages.last = path.stages.ended.clone();
-            return path;
-        };
+        path.stages[ENDED..].fill(slots(workload, &course, with_ended));
+        let Some(today) = workload.today.clone() else { return path };
         // What is left beside those that stay without a lever of their own.
         let others = path.left.amount() - cents(today.monthly());
         let mut stage = today;
         let schedule = workload
             .schedule
             .as_ref()
-            .filter(|offer| terms.allows(offer.risk))
+            .filter(|offer| terms.allows(offer.step.risk))
             .filter(|_| choice.is_none_or(|choice| choice.schedules))
             .filter(|offer| {
                 let less = stage.in_share(offer.hours.on_share);
-                path.take(
-                    Step {
-                        kind: ActionKind::Schedule,
-                        target: None,
-                        detail: &offer.detail,
-                        risk: offer.risk,
-                        caveats: &offer.caveats,
-                    },
-                    others + less.monthly(),
-                )
+                path.take(&offer.step, others + less.monthly())
             });
         if let (None, Some(offer)) = (schedule, &workload.schedule) {
-            path.leave(ActionKind::Schedule, offer.risk, terms);
+            path.leave(ActionKind::Schedule, offer.step.risk, terms);
         }
         let hours = schedule.map(|offer| &offer.hours);
         path.choice.schedules = hours.is_some();
@@ -183,7 +160,7 @@ impl Path {
             most_years: workload.most_years_here(&stage, hours, terms),
             ..course
         };
-        path.stages.scheduled = slots(workload, &scheduled, with_ended);
+        path.stages[SCHEDULED] = slots(workload, &scheduled, with_ended);
         let resize = match choice {
             Some(choice) => choice.resize,
             None => ranked(workload, hours, terms).first().copied(),
@@ -193,19 +170,12 @@ impl Path {
             && let Some(offer) = workload.resizes.get(place)
         {
             let there = offer.stage(hours);
-            let step = Step {
-                kind: offer.kind,
-                target: Some(offer.target()),
-                detail: &offer.detail,
-                risk: offer.risk,
-                caveats: &offer.caveats,
-            };
-            if path.take(step, others + there.monthly()) {
+            if path.take(&offer.step, others + there.monthly()) {
                 path.choice.resize = Some(place);
                 to = Some((offer, there));
             }
         }
-        path.leave_resizes(workload, to.as_ref().map(|(offer, _)| offer.kind), terms);
+        path.leave_resizes(workload, to.as_ref().map(|(offer, _)| offer.step.kind), terms);
         let (stage, resized) = match &to {
             None => (&stage, scheduled),
             Some((offer, there)) => {
@@ -219,15 +189,14 @@ impl Path {
                 (there, resized)
             }
         };
-        path.stages.resized = slots(workload, &resized, with_ended);
+        path.stages[RESIZED] = slots(workload, &resized, with_ended);
         path.spot(workload, stage, others, choice, terms);
         path
     }
 
     /// What each of its actions saves per month, in cents.
     pub fn savings(&self) -> impl Iterator<Item = Decimal> + '_ {
-        let actions = self.actions.iter();
-        actions.map(|action| action.monthly_savings().amount())
+        self.actions.iter().map(|action| action.monthly_savings().amount())
     }
 
     pub fn saved(&self) -> Decimal {
@@ -265,14 +234,8 @@ impl Path {
         for action in std::mem::take(&mut self.actions) {
             self.skipped.insert(action.kind(), SkipReason::SavesNothing);
         }
-        let today = &self.stages.today;
-        self.stages = Stages {
-            today: today.clone(),
-            ended: today.clone(),
-            scheduled: today.clone(),
-            resized: today.clone(),
-            last: today.clone(),
-        };
+        let today = self.stages[TODAY].clone();
+        self.stages.fill(today);
     }
 
     fn spot(
@@ -283,14 +246,14 @@ impl Path {
         choice: Option<Choice>,
         terms: &Terms<'_>,
     ) {
-        self.stages.last = self.stages.resized.clone();
-        let sized = self.stages.resized.iter().find(|slot| slot.sized.is_some());
+        self.stages[LAST] = self.stages[RESIZED].clone();
+        let sized = self.stages[RESIZED].iter().find(|slot| slot.sized.is_some());
         let is_sized = sized.is_some();
         let market = workload.spot.get(&stage.instance_type);
-        if let Some(market) = market.filter(|market| terms.allows(market.risk)) {
+        if let Some(market) = market.filter(|market| terms.allows(market.step.risk)) {
             let committed = sized.and_then(|slot| {
                 let term = terms.best_commitment(&slot.class.pool)?;
-                committed_rate(term, &self.stages.resized, stage, terms)
+                committed_rate(term, &self.stages[RESIZED], stage, terms)
             });
             let rate = market.effective_hourly.amount();
             let beats = match choice {
@@ -301,14 +264,7 @@ impl Path {
                 let monthly = (stage.monthly() * rate).checked_div(stage.per_instance());
                 others + monthly.unwrap_or(stage.monthly())
             };
-            let step = Step {
-                kind: ActionKind::Spot,
-                target: None,
-                detail: &market.detail,
-                risk: market.risk,
-                caveats: &market.caveats,
-            };
-            if beats && self.take(step, monthly_at(rate)) {
+            if beats && self.take(&market.step, monthly_at(rate)) {
                 self.set_aside(monthly_at(market.hourly.amount()));
                 if is_sized {
                     let instead = SkipReason::Instead(ActionKind::Spot);
@@ -322,7 +278,7 @@ impl Path {
                     fewer: None,
                     most_years: None,
                 };
-                self.stages.last = slots(workload, &gone, !self.choice.ends);
+                self.stages[LAST] = slots(workload, &gone, !self.choice.ends);
                 return;
             }
             let why = if beats {
@@ -332,7 +288,7 @@ impl Path {
             };
             self.skipped.insert(ActionKind::Spot, why);
         } else if let Some(market) = market {
-            self.leave(ActionKind::Spot, market.risk, terms);
+            self.leave(ActionKind::Spot, market.step.risk, terms);
         }
         self.leave_commitments(terms);
     }
@@ -352,19 +308,20 @@ impl Path {
         terms: &Terms<'_>,
     ) {
         let others = workload.resizes.iter();
-        for offer in others.filter(|offer| Some(offer.kind) != taken) {
+        for Step { kind: left, risk, .. } in others.map(|offer| &offer.step) {
             match taken {
-                Some(kind) if terms.allows(offer.risk) => {
-                    self.skipped.insert(offer.kind, SkipReason::Instead(kind));
+                Some(kind) if kind == *left => {}
+                Some(kind) if terms.allows(*risk) => {
+                    self.skipped.insert(*left, SkipReason::Instead(kind));
                 }
-                _ => self.leave(offer.kind, offer.risk, terms),
+                _ => self.leave(*left, *risk, terms),
             }
         }
     }
 
     /// Notes that nothing is bought ahead, until something is.
     fn leave_commitments(&mut self, terms: &Terms<'_>) {
-        let mut sized = self.stages.last.iter().filter(|slot| slot.sized.is_some()).peekable();
+        let mut sized = self.stages[LAST].iter().filter(|slot| slot.sized.is_some()).peekable();
         if sized.peek().is_none() {
             return;
         }
@@ -377,20 +334,14 @@ impl Path {
     }
 
     /// Takes an action that leaves a monthly cost, if it saves a cent.
-    fn take(&mut self, step: Step<'_>, monthly: Decimal) -> bool {
+    fn take(&mut self, step: &Step, monthly: Decimal) -> bool {
         let after = Money::new(monthly, self.left.currency()).rounded();
         let action = self.left.checked_sub(after).ok().and_then(|saving| {
-            Action::saving(
-                step.kind,
-                step.target,
-                step.detail.to_owned(),
-                saving,
-                self.left,
-                step.risk,
-            )
+            let (target, detail) = (step.target.clone(), step.detail.as_str());
+            Action::saving(step.kind, target, detail, saving, self.left, step.risk)
         });
         let Some(action) = action else { return false };
-        self.actions.push(action.with_caveats(step.caveats.to_vec()));
+        self.actions.push(action.with_caveats(step.caveats.clone()));
         self.left = after;
         true
     }
@@ -405,13 +356,4 @@ impl Path {
             action.set_aside(lost_work);
         }
     }
-}
-
-/// An action before its saving is known.
-struct Step<'a> {
-    kind: ActionKind,
-    target: Option<Target>,
-    detail: &'a str,
-    risk: Risk,
-    caveats: &'a [String],
 }

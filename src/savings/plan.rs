@@ -10,7 +10,7 @@
 use super::ConcurrentUsage;
 use super::coverage::{Class, Fleet, Layer, OpenPool, Slot};
 use super::offers::{Alternatives, SkipReason, Terms};
-use super::path::{Choice, Path};
+use super::path::{Choice, LAST, Path};
 use super::pool::cents;
 use super::purchase::{Bought, PoolRow, Purchase, best_purchase, purchase, saved};
 use crate::domain::{Action, ActionKind, CommitmentPool, CommitmentTerm, Money, Risk};
@@ -84,8 +84,7 @@ pub struct PoolHours {
 impl PoolHours {
     /// The hours that a term may be sized by.
     pub fn of(&self, term: CommitmentTerm) -> &[u64] {
-        let longer = self.longer.as_ref().filter(|_| term.years > 1);
-        longer.unwrap_or(&self.one_year)
+        self.longer.as_ref().filter(|_| term.years > 1).unwrap_or(&self.one_year)
     }
 }
 
@@ -159,7 +158,7 @@ impl<'a> Draft<'a> {
             workloads.iter().flat_map(|workload| classes(workload)).collect();
         let mut fleet = Fleet::of(terms.existing, classes.clone(), terms.window_hours);
         for path in &paths {
-            fleet.add(&path.stages.last);
+            fleet.add(&path.stages[LAST]);
         }
         Self { terms, workloads, rejected, paths, classes, fleet, dependents: Vec::new() }
     }
@@ -180,8 +179,7 @@ impl<'a> Draft<'a> {
             .collect();
         let sets = self.sets(&reachable);
         let is_near = |place: &usize| {
-            let mut own = reachable[*place].iter();
-            own.any(|component| self.fleet.is_touched(*component))
+            reachable[*place].iter().any(|component| self.fleet.is_touched(*component))
         };
         let near: Vec<usize> = (0..self.workloads.len()).filter(is_near).collect();
         let mut best = self.costs_and_paths(&sets);
@@ -230,8 +228,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn take(&mut self, place: usize, path: Path) {
-        self.fleet.remove(&self.paths[place].stages.last);
-        self.fleet.add(&path.stages.last);
+        self.fleet.swap(&self.paths[place].stages[LAST], &path.stages[LAST]);
         self.paths[place] = path;
     }
 
@@ -243,18 +240,21 @@ impl<'a> Draft<'a> {
             let seen: Vec<_> = workload.billed.iter().map(|member| member.seen.clone()).collect();
             let today = workload.today.as_ref();
             let moves = workload.resizes.iter();
-            let mut moves: Vec<_> =
-                moves.map(|offer| (offer.to.monthly(), offer.target(), offer.risk)).collect();
+            let mut moves: Vec<_> = moves
+                .map(|offer| (offer.to.monthly(), offer.step.target.clone(), offer.step.risk))
+                .collect();
             moves.sort_unstable();
             let cheapest = moves.first().map_or(workload.list.amount(), |(monthly, ..)| *monthly);
             let markets = workload.spot.iter();
             let markets: Vec<_> = markets
-                .map(|(to, market)| (to.clone(), market.effective_hourly.amount(), market.risk))
+                .map(|(to, market)| {
+                    (to.clone(), market.effective_hourly.amount(), market.step.risk)
+                })
                 .collect();
             let end = workload.end.as_ref();
             let end = end.map(|end| (end.kind(), end.monthly_savings().amount(), end.risk()));
             let schedule = workload.schedule.as_ref();
-            let schedule = schedule.map(|offer| (offer.hours.on_share, offer.risk));
+            let schedule = schedule.map(|offer| (offer.hours.on_share, offer.step.risk));
             (
                 // What commitments pay for first: it is what a stop may not end.
                 workload.cost.amount() - workload.list.amount(),
@@ -276,8 +276,7 @@ impl<'a> Draft<'a> {
     /// cheaper.
     fn descend(&mut self, order: &[usize]) {
         for _ in 0..MOST_PASSES {
-            let changed = order.iter().filter(|place| self.improve_one(**place));
-            if changed.count() == 0 {
+            if order.iter().filter(|place| self.improve_one(**place)).count() == 0 {
                 return;
             }
         }
@@ -312,11 +311,11 @@ impl<'a> Draft<'a> {
         if variants.len() < 2 {
             return None;
         }
-        self.fleet.remove(&self.paths[place].stages.last);
+        self.fleet.remove(&self.paths[place].stages[LAST]);
         let mut tried: Vec<Tried> = Vec::with_capacity(variants.len());
         for choice in variants {
             let path = Path::of(workload, self.terms, Some(choice));
-            self.fleet.add(&path.stages.last);
+            self.fleet.add(&path.stages[LAST]);
             let sum = |part: &dyn Fn(usize) -> Decimal| -> Decimal {
                 places.iter().map(|place| part(*place)).sum()
             };
@@ -327,10 +326,10 @@ impl<'a> Draft<'a> {
                 path,
             });
             if let Some(last) = tried.last() {
-                self.fleet.remove(&last.path.stages.last);
+                self.fleet.remove(&last.path.stages[LAST]);
             }
         }
-        self.fleet.add(&self.paths[place].stages.last);
+        self.fleet.add(&self.paths[place].stages[LAST]);
         let own = self.paths[place].choice;
         let now = tried.iter().find(|trial| trial.path.choice == own).map(|trial| trial.cost);
         let best = tried
@@ -435,7 +434,7 @@ impl<'a> Draft<'a> {
         let mut left_open: BTreeMap<CommitmentPool, PoolHours> = BTreeMap::new();
         let mut members: BTreeMap<&CommitmentPool, Vec<(usize, &Slot)>> = BTreeMap::new();
         for (workload, path) in self.paths.iter().enumerate() {
-            for slot in path.stages.last.iter().filter(|slot| slot.sized.is_some()) {
+            for slot in path.stages[LAST].iter().filter(|slot| slot.sized.is_some()) {
                 members.entry(&slot.class.pool).or_default().push((workload, slot));
             }
         }
@@ -520,8 +519,7 @@ impl Draft<'_> {
             return;
         }
         let open = |row: &PoolRow<'_>| {
-            let slots = row.slots.iter();
-            slots.map(|slot| slot.monthly * slot.open_share).sum::<Decimal>()
+            row.slots.iter().map(|slot| slot.monthly * slot.open_share).sum::<Decimal>()
         };
         let own: Vec<Decimal> = rows.iter().map(|row| open(row).min(row.left)).collect();
         let shown: Decimal = rows.iter().map(|row| row.monthly).sum();
@@ -543,8 +541,7 @@ pub(super) fn classes(workload: &Alternatives) -> impl Iterator<Item = Class> + 
 }
 
 pub(super) fn components(fleet: &Fleet, classes: &BTreeSet<Class>) -> BTreeSet<usize> {
-    let sought = classes.iter();
-    sought.filter_map(|class| fleet.component(class)).collect()
+    classes.iter().filter_map(|class| fleet.component(class)).collect()
 }
 
 pub(super) fn less(money: Money, amount: Decimal) -> Money {

@@ -65,8 +65,7 @@ impl PlanPool {
         let worth = |used: &TypeUsage| used.on_demand.amount() / used.plan.amount();
         let mut by_discount: Vec<&TypeUsage> = types.iter().collect();
         by_discount.sort_by_key(|used| std::cmp::Reverse(worth(used)));
-        let hours = types.iter().map(|used| used.hourly.len()).max();
-        let hours = hours.unwrap_or_default();
+        let hours = types.iter().map(|used| used.hourly.len()).max().unwrap_or_default();
         let mut bands = BTreeMap::new();
         let mut on_demand = Decimal::ZERO;
         for hour in 0..hours {

@@ -1,11 +1,12 @@
 use super::super::pool::INSTANCE;
 use super::super::{
     BilledMember, Class, CommitAfter, ConcurrentUsage, Existing, Fewer, RejectedKinds, ResizeOffer,
-    ScheduleOffer, ScheduledHours, SpotMarket, Stage, StageMember, TermOffer, commitment_pools,
+    ScheduleOffer, ScheduledHours, SpotMarket, Stage, StageMember, Step, TermOffer,
+    commitment_pools,
 };
 use super::*;
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, Instalments, PriceKey, PriceOption, ResourceId,
+    CommitmentTerm, Currency, HourlyRate, Instalments, PriceKey, PriceOption, ResourceId, Target,
 };
 use proptest::prelude::*;
 
@@ -97,7 +98,13 @@ fn resize(
 ) -> ResizeOffer {
     let to = stage(name, count, millis, today);
     ResizeOffer {
-        kind,
+        step: Step {
+            kind,
+            target: Some(Target { instance_type: name.to_owned(), count }),
+            detail: "resize".to_owned(),
+            risk,
+            caveats: Vec::new(),
+        },
         fewer: (count != today).then(|| Fewer {
             by_hour: vec![Decimal::from(count) / Decimal::from(today); HOURS],
             share: Decimal::from(count) / Decimal::from(today),
@@ -108,18 +115,18 @@ fn resize(
         monthly_at_todays_hours: to.monthly(),
         commit_after: CommitAfter::Nothing,
         to,
-        risk,
-        detail: "resize".to_owned(),
-        caveats: Vec::new(),
     }
+}
+
+/// A step that leads nowhere.
+fn plain(kind: ActionKind, risk: Risk) -> Step {
+    Step { kind, target: None, detail: kind.to_string(), risk, caveats: Vec::new() }
 }
 
 fn half_off() -> ScheduleOffer {
     ScheduleOffer {
+        step: plain(ActionKind::Schedule, Risk::Low),
         hours: ScheduledHours { on_share: Decimal::new(5, 1), on: vec![true, true, false, false] },
-        risk: Risk::Low,
-        detail: "half".to_owned(),
-        caveats: Vec::new(),
     }
 }
 
@@ -170,11 +177,9 @@ fn each_action_works_on_what_the_one_before_left() {
     workload.spot.insert(
         "small".to_owned(),
         SpotMarket {
+            step: plain(ActionKind::Spot, Risk::Medium),
             hourly: rate(450),
             effective_hourly: rate(500),
-            risk: Risk::Medium,
-            detail: "spot".to_owned(),
-            caveats: Vec::new(),
         },
     );
     let saved = |kind, amount: &str| (kind, amount.to_owned());
@@ -297,11 +302,9 @@ fn members_of_two_systems_are_two_pools_and_one_action() {
 fn spot_yields_to_a_cheaper_commitment() {
     let mut workload = running("a", 1, 1_000);
     let market = |millis| SpotMarket {
+        step: plain(ActionKind::Spot, Risk::Medium),
         hourly: rate(millis),
         effective_hourly: rate(millis),
-        risk: Risk::Medium,
-        detail: "spot".to_owned(),
-        caveats: Vec::new(),
     };
     let kind = |alternatives: &Alternatives| {
         planned(std::slice::from_ref(alternatives), Risk::Medium, &[term(600, Risk::Medium)])
@@ -325,11 +328,9 @@ fn what_is_left_out_says_why() {
         resize(ActionKind::Share, "a", (1, 1), 900, Risk::Medium),
     ];
     let market = SpotMarket {
+        step: plain(ActionKind::Spot, Risk::Medium),
         hourly: rate(700),
         effective_hourly: rate(700),
-        risk: Risk::Medium,
-        detail: "spot".to_owned(),
-        caveats: Vec::new(),
     };
     workload.spot.insert("b".to_owned(), market);
     let skipped = |accepted| {
@@ -377,9 +378,7 @@ prop_compose! {
                     / Decimal::from(HOURS),
                 on,
             },
-            risk: Risk::Low,
-            detail: String::new(),
-            caveats: Vec::new(),
+            step: plain(ActionKind::Schedule, Risk::Low),
         });
         alternatives.resizes = resizes
             .into_iter()
@@ -391,11 +390,9 @@ prop_compose! {
         alternatives.spot = spot
             .into_iter()
             .map(|(to, (millis, risk))| (NAMES[to].to_owned(), SpotMarket {
+                step: plain(ActionKind::Spot, risk),
                 hourly: rate(millis),
                 effective_hourly: rate(millis),
-                risk,
-                detail: String::new(),
-                caveats: Vec::new(),
             }))
             .collect();
         alternatives.end = ends.and_then(|risk| {

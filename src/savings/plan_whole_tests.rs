@@ -20,7 +20,7 @@ fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
     }
     let Some(today) = &workload.today else { return vec![nothing(cost)] };
     let taken = workload.schedule.as_ref().filter(|offer| {
-        offer.risk <= accepted && cents(today.monthly() * offer.hours.on_share) < cost
+        offer.step.risk <= accepted && cents(today.monthly() * offer.hours.on_share) < cost
     });
     let share = taken.map_or(Decimal::ONE, |offer| offer.hours.on_share);
     let first = cents(today.monthly() * share);
@@ -28,7 +28,7 @@ fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
     let on = workload.schedule.as_ref();
     let on = on.map_or(vec![true; HOURS], |offer| offer.hours.on.clone());
     let stay = (today.instance_type.clone(), today.count, today.members[0].hourly, today.monthly());
-    let moves = workload.resizes.iter().filter(|offer| offer.risk <= accepted);
+    let moves = workload.resizes.iter().filter(|offer| offer.step.risk <= accepted);
     let moves = moves.map(|offer| {
         (
             offer.to.instance_type.clone(),
@@ -49,7 +49,7 @@ fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
             left,
             pool: Some((name.clone(), hourly.amount(), on.iter().map(running).collect())),
         });
-        let market = workload.spot.get(&name).filter(|market| market.risk <= accepted);
+        let market = workload.spot.get(&name).filter(|market| market.step.risk <= accepted);
         if let Some(market) = market {
             let rate = market.effective_hourly.amount();
             let on_spot = cents(monthly * share * rate / hourly.amount());

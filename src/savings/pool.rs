@@ -179,8 +179,7 @@ impl PoolRates {
         let month = Decimal::from(BILLED_HOURS_PER_MONTH);
         let count = Decimal::from(count);
         // Of `times · N(t)` as much is covered as of `N(t)` by `count / times`.
-        let covered = usage.covered_by(count.checked_div(times)?);
-        let covered = covered.checked_mul(times)?;
+        let covered = usage.covered_by(count.checked_div(times)?).checked_mul(times)?;
         let replaced = self.on_demand.checked_mul(covered)?.checked_mul(month)?;
         let fees = self.effective * count * month;
         Some(self.money(per_hour(replaced, usage.hours) - fees))

@@ -1,10 +1,12 @@
-//! Commitments for a pool: who is in it, hour by hour, and what of it pays.
+//! Commitments for a pool: who is in it, hour by hour, what of it pays, and what a purchase binds
+//! whoever signs it to.
 
+use super::calculator::BILLED_HOURS_PER_MONTH;
 use super::coverage::{OpenPool, Slot};
 use super::offers::{Alternatives, BilledMember, ScheduledHours, Stage, TermOffer, Terms};
 use super::pool::{INSTANCE, cents};
 use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
-use crate::domain::{HourlyRate, Money, PriceKey};
+use crate::domain::{CommitmentTerm, HourlyRate, Instalments, Money, PriceKey, PriceOption};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::sync::Arc;
@@ -130,8 +132,7 @@ fn slot(
     let mut most = INSTANCE;
     if let Some(fewer) = course.fewer {
         let begins = fewer.by_hour.len().saturating_sub(seen.len());
-        let hours = Arc::make_mut(&mut seen).iter_mut();
-        for (ran, share) in hours.zip(&fewer.by_hour[begins..]) {
+        for (ran, share) in Arc::make_mut(&mut seen).iter_mut().zip(&fewer.by_hour[begins..]) {
             *ran = part(*ran, *share);
         }
         most = part(most, fewer.share);
@@ -173,8 +174,7 @@ fn worked(member: &BilledMember, slowdown: f64) -> Option<Vec<u64>> {
 }
 
 fn part(amount: u64, share: Decimal) -> u64 {
-    let part = (Decimal::from(amount) * share).round();
-    part.to_u64().unwrap_or(u64::MAX)
+    (Decimal::from(amount) * share).round().to_u64().unwrap_or(u64::MAX)
 }
 
 /// The hours that a schedule leaves on, in which it runs whether it ran today or not:
@@ -248,8 +248,7 @@ pub(super) fn saved(
 ) -> Option<Decimal> {
     let rates = PoolRates::new(open.hourly, term.effective_hourly).ok()?;
     let fees = term.effective_hourly.amount() * Decimal::from(count) * month;
-    let saving = rates.monthly_savings(usage, count, month).amount();
-    Some(saving.min(open.monthly - fees))
+    Some(rates.monthly_savings(usage, count, month).amount().min(open.monthly - fees))
 }
 
 /// The commitment that saves most on what a pool runs and nothing covers, above zero, as many as
@@ -319,6 +318,59 @@ pub(super) fn purchase(
         caveats: Vec::new(),
         steps: Vec::new(),
     })
+}
+
+/// A purchase as the promise that it is, all its units together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Promise {
+    /// `standard-reserved-instance` or `ec2-instance-savings-plan`.
+    pub kind: &'static str,
+    pub term: CommitmentTerm,
+    /// Paid at once, in cents.
+    pub upfront: Money,
+    /// Paid in each month of 730 hours beside that, used or not, in cents.
+    pub monthly: Money,
+    /// Everything that is paid until the term ends, in cents.
+    pub term_total: Money,
+    /// Share of the hours from which on it pays, 0–100.
+    pub break_even_percent: Decimal,
+    /// Days for which every machine was observed that it was sized by.
+    pub evidence_days: Decimal,
+}
+
+/// What each purchase is paid until its term ends, in cents and in their order.
+pub fn term_totals(purchases: &[Purchase]) -> Vec<Money> {
+    purchases.iter().filter_map(Purchase::promise).map(|promise| promise.term_total).collect()
+}
+
+impl Purchase {
+    /// What it binds to; `None` for what has no term.
+    pub fn promise(&self) -> Option<Promise> {
+        let (kind, term) = match self.term.option {
+            PriceOption::Reserved(term) => ("standard-reserved-instance", term),
+            PriceOption::Ec2InstanceSavingsPlan(term) => ("ec2-instance-savings-plan", term),
+            PriceOption::OnDemand
+            | PriceOption::Spot
+            | PriceOption::ComputeSavingsPlan(_)
+            | PriceOption::CapacityBlock => return None,
+        };
+        let Instalments { upfront, hourly } = self.term.instalments;
+        let currency = self.monthly_savings.currency();
+        let of_all = |each: Decimal| {
+            let total = each * Decimal::from(self.count);
+            Money::new(total, currency).rounded()
+        };
+        let effective = self.term.effective_hourly.amount();
+        Some(Promise {
+            kind,
+            term,
+            upfront: of_all(upfront),
+            monthly: of_all(hourly * Decimal::from(BILLED_HOURS_PER_MONTH)),
+            term_total: of_all(upfront + hourly * Decimal::from(term.hours())),
+            break_even_percent: Decimal::ONE_HUNDRED * effective / self.on_demand_hourly.amount(),
+            evidence_days: Decimal::from(self.evidence_hours) / Decimal::from(24),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::allocate;
 use super::coverage::{Class, Existing, Fleet, Layer, Slot, ZonalReservation};
 use super::drops::within;
 use super::offers::{Alternatives, Terms};
-use super::path::Path;
+use super::path::{LAST, Path};
 use super::plan::{CommitPart, Draft, ScopeChange};
 use super::pool::cents;
 use crate::domain::{ActionKind, Money};
@@ -75,15 +75,14 @@ impl Draft<'_> {
     fn rescoped_costs(&self, paths: &[Path]) -> [Decimal; 2] {
         let fleet = self.scope_changes(paths).pop().map(|change| change.fleet);
         let fleet = fleet.unwrap_or_else(|| self.fleet_of(self.terms.existing, paths));
-        let components = fleet.components();
-        let paid: Decimal = components.map(|component| self.paid(&fleet, component)).sum();
+        let paid: Decimal = fleet.components().map(|component| self.paid(&fleet, component)).sum();
         [cents(list(paths) - paid), cents(list(paths) - credit(&fleet))]
     }
 
     fn fleet_of(&self, existing: &Existing, paths: &[Path]) -> Fleet {
         let mut fleet = Fleet::of(existing, self.classes.clone(), self.terms.window_hours);
         for path in paths {
-            fleet.add(&path.stages.last);
+            fleet.add(&path.stages[LAST]);
         }
         fleet
     }
@@ -121,8 +120,7 @@ impl Draft<'_> {
             let fleet = self.fleet_of(&changed, paths);
             let before = changes.last().map_or(&today, |change| &change.fleet);
             let weights = self.newly_covered(paths, before, &fleet);
-            let gained = cents(credit(&fleet) - credit(before));
-            let gained = gained.min(cents(weights.iter().sum()));
+            let gained = cents(credit(&fleet) - credit(before)).min(cents(weights.iter().sum()));
             if gained > Decimal::ZERO {
                 existing = Cow::Owned(changed);
                 changes.push(Change { reservation: reservation.clone(), gained, weights, fleet });
@@ -149,7 +147,7 @@ impl Draft<'_> {
             let rejected = self.terms.rejected.get(&path.id);
             rejected.is_none_or(|kinds| !kinds.contains(&ActionKind::Commit))
         };
-        let sum = |path: &Path| path.stages.last.iter().map(newly).sum();
+        let sum = |path: &Path| path.stages[LAST].iter().map(newly).sum();
         paths.iter().map(|path| Some(path).filter(is_wanted).map_or(Decimal::ZERO, sum)).collect()
     }
 
@@ -202,9 +200,9 @@ impl Draft<'_> {
             changes.push(change);
         }
         for (place, _) in dependents {
-            self.fleet.remove(&self.paths[place].stages.last);
+            self.fleet.remove(&self.paths[place].stages[LAST]);
             self.paths[place].undo();
-            self.fleet.add(&self.paths[place].stages.last);
+            self.fleet.add(&self.paths[place].stages[LAST]);
         }
         changes
     }
@@ -244,8 +242,7 @@ fn list(paths: &[Path]) -> Decimal {
 }
 
 fn credit(fleet: &Fleet) -> Decimal {
-    let components = fleet.components();
-    components.map(|component| fleet.credit(component)).sum()
+    fleet.credits(fleet.components())
 }
 
 fn rescope_first(reservation: &ZonalReservation) -> String {

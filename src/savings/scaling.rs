@@ -1,9 +1,8 @@
 //! Which settings of an Auto Scaling group an action changes, with their values: the group
 //! undoes what is done to its instances alone.
 
-use super::batch;
-use super::keeper::Place;
-use super::rebalancing;
+use super::batch::{self, Environment};
+use super::keeper::{Place, REBALANCING, suspending_rebalancing};
 use crate::domain::{Member, ResourceId, ScalingGroup, UsageState, Workload, counted};
 use std::collections::BTreeSet;
 
@@ -61,8 +60,7 @@ impl<'a> Left<'a> {
         let Some(left) = group.without(&ids) else {
             return Self::Changing(group, in_service.len());
         };
-        let mut others = left.in_service.iter().flatten();
-        if others.all(|id| goes_on(workload, id)) {
+        if left.in_service.iter().flatten().all(|id| goes_on(workload, id)) {
             return Self::Sizes { today: group, desired: left.desired, min: left.min };
         }
         Self::Fewer(group)
@@ -155,8 +153,7 @@ fn steps_with_values(
 
 /// Whether an instance is a member of a workload that no stop is about.
 fn goes_on(workload: &Workload, id: &ResourceId) -> bool {
-    let member = workload.member(id);
-    member.is_some_and(|known| {
+    workload.member(id).is_some_and(|known| {
         let is_stopped = known.rest().is_some_and(UsageState::is_idle);
         !is_stopped || known.ignored.is_some()
     })
@@ -167,20 +164,16 @@ fn only_these(workload: &Workload, ended: &[&Member]) -> Option<u32> {
     let ids = running_ids(ended.iter().copied());
     let group = workload.scaling_group.as_deref()?;
     let mut others = group.in_service.as_ref()?.iter().filter(|id| !ids.contains(*id));
-    let is_known = others.all(|id| goes_on(workload, id));
-    is_known.then(|| running(ended.iter().copied()))
+    others.all(|id| goes_on(workload, id)).then(|| running(ended.iter().copied()))
 }
 
 /// How to end some members of a workload that is in a group, so that it replaces none of them
 /// and ends no others.
 pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<String> {
+    if let Some(environment) = Environment::of(workload) {
+        return environment.end_steps(workload, only_these(workload, ended));
+    }
     let group = workload.scaling_group.as_deref();
-    if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
-        return batch::end_steps(batch, workload, only_these(workload, ended));
-    }
-    if let Some(unread) = batch::Unread::of(workload) {
-        return unread.steps("lower minvCpus");
-    }
     let left = Left::of(workload, ended);
     let place = Place::of(name, workload);
     let first = place.first_step().filter(|_| left.is_ended());
@@ -205,7 +198,7 @@ fn suspending(name: &str, workload: &Workload, left: Left<'_>) -> Option<String>
     if !left.is_part_ended() {
         return None;
     }
-    rebalancing::suspending(name, workload.scaling_group.as_deref(), workload)
+    suspending_rebalancing(name, workload.scaling_group.as_deref(), workload)
 }
 
 /// The values that the steps of ending some members name; absent where they name none, where
@@ -233,12 +226,8 @@ pub fn group_end(name: &str, workload: &Workload, ended: &[&Member]) -> Option<G
 
 /// The same as a caveat of a stop that leaves other members.
 pub(super) fn end_caveat(name: &str, workload: &Workload, ended: &[&Member]) -> String {
-    let group = workload.scaling_group.as_deref();
-    if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
-        return batch::end_caveat(batch, workload, only_these(workload, ended));
-    }
-    if let Some(unread) = batch::Unread::of(workload) {
-        return unread.end_caveat();
+    if let Some(environment) = Environment::of(workload) {
+        return environment.end_caveat(workload, only_these(workload, ended));
     }
     let first = match Left::of(workload, ended) {
         Left::Sizes { today, min, .. } if min < today.min => format!(
@@ -277,8 +266,7 @@ pub(super) fn protected_step(group: &ScalingGroup, members: &[Member]) -> Option
 pub(super) fn suspended_step(group: &ScalingGroup) -> Option<String> {
     // To resume the rebalancing of zones may end busy instances.
     let suspended = group.suspended.iter().map(String::as_str);
-    let suspended: Vec<&str> =
-        suspended.filter(|process| *process != rebalancing::PROCESS).collect();
+    let suspended: Vec<&str> = suspended.filter(|process| *process != REBALANCING).collect();
     (!suspended.is_empty()).then(|| {
         format!(
             "processes of the group are suspended ({}): it does not follow its settings until \
@@ -289,20 +277,15 @@ pub(super) fn suspended_step(group: &ScalingGroup) -> Option<String> {
 }
 
 fn protected<'a>(group: &ScalingGroup, members: impl IntoIterator<Item = &'a Member>) -> usize {
-    let members = members.into_iter();
-    let protected = members.filter(|member| group.protected.binary_search(&member.id).is_ok());
-    protected.count()
+    members.into_iter().filter(|member| group.protected.binary_search(&member.id).is_ok()).count()
 }
 
 /// What keeps a group from the spot market.
 pub(super) fn spot_caveats(workload: &Workload) -> Vec<String> {
-    if let Some(unread) = batch::Unread::of(workload) {
-        return vec![unread.spot_caveat()];
+    if let Some(environment) = Environment::of(workload) {
+        return environment.spot_caveat().into_iter().collect();
     }
     let Some(group) = workload.scaling_group.as_deref() else { return Vec::new() };
-    if let Some(batch) = &group.batch {
-        return batch::spot_caveat(batch).into_iter().collect();
-    }
     let name = &group.name;
     let place = Place::of(name, workload);
     if let Some(caveat) = place.instead("capacity type", "the capacity type SPOT") {
@@ -359,8 +342,7 @@ pub fn warm_pool_step(group: &ScalingGroup) -> Option<String> {
 pub(super) fn running_ids<'a>(
     members: impl IntoIterator<Item = &'a Member>,
 ) -> BTreeSet<&'a ResourceId> {
-    let running = members.into_iter().filter(|member| member.is_running);
-    running.map(|member| &member.id).collect()
+    members.into_iter().filter(|member| member.is_running).map(|member| &member.id).collect()
 }
 
 /// How many of some members run.

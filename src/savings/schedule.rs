@@ -131,8 +131,7 @@ impl Schedule {
             }
         }
         let on_in = |ran: &[Decimal; WEEK_HOURS], off: &WeekCells| -> Decimal {
-            let cells = ran.iter().zip(off);
-            cells.filter(|(_, off)| !**off).map(|(ran, _)| *ran).sum()
+            ran.iter().zip(off).filter(|(_, off)| !**off).map(|(ran, _)| *ran).sum()
         };
         let longer = on_in(&ran, &off).checked_div(on_in(&self.ran, &self.off_cells));
         let on_share = (Decimal::ONE - self.saved_share) * longer.unwrap_or(Decimal::ONE);
@@ -345,8 +344,7 @@ fn mean_running(hours: &[ActivityHour], zone: &TimeZone) -> [Decimal; WEEK_HOURS
 /// Mean running time of the off cells over that of all cells.
 fn saved_share(ran: &[Decimal; WEEK_HOURS], off: &WeekCells) -> Decimal {
     let total: Decimal = ran.iter().sum();
-    let pairs = ran.iter().zip(off);
-    let saved: Decimal = pairs.filter(|(_, off)| **off).map(|(ran, _)| *ran).sum();
+    let saved: Decimal = ran.iter().zip(off).filter(|(_, off)| **off).map(|(ran, _)| *ran).sum();
     saved.checked_div(total).unwrap_or_default()
 }
 

@@ -72,8 +72,7 @@ impl Sharing {
     }
 
     pub fn most_per_card(&self) -> usize {
-        let tenants = self.cards.iter().map(|card| card.slices.len());
-        tenants.max().unwrap_or(0)
+        self.cards.iter().map(|card| card.slices.len()).max().unwrap_or(0)
     }
 }
 
@@ -221,16 +220,14 @@ pub fn share(
             other => other,
         });
     }
-    let card_mib = card_mib(workload, offer);
-    let mps = card_mib
+    let mps = card_mib(workload, offer)
         .ok_or(NoSharing::DataMissing { what: "card memory" })
         .and_then(|mib| fleet.moved(SharingMode::Mps, &tenants, pack_mps(&tenants, mib)));
     if saved(&mps) > saved(&mig) { mps } else { mig }
 }
 
 fn saved(sharing: &Result<Sharing, NoSharing>) -> Option<Decimal> {
-    let offered = sharing.as_ref().ok();
-    offered.map(|sharing| sharing.action.monthly_savings().amount())
+    sharing.as_ref().ok().map(|sharing| sharing.action.monthly_savings().amount())
 }
 
 /// The profiles of a card, with their nominal memory where no driver reported it.
@@ -313,8 +310,7 @@ fn instances_for_network(workload: &Workload, policy: &Policy) -> usize {
         .iter()
         .map(|usage| {
             let network = usage.network?;
-            let is_enough = network.samples.suffice(policy);
-            is_enough.then(|| network.busiest_gbps())
+            network.samples.suffice(policy).then(|| network.busiest_gbps())
         })
         .sum();
     let link = link_gbps(&workload.key.instance_type).filter(|link| *link > 0.0);

@@ -1,7 +1,7 @@
 //! What moving to the spot market saves after interruptions, and who may.
 
-use super::checkpoint::{Checkpointing, Interruptions};
 use super::spot::SpotPrice;
+use super::spot::{Checkpointing, Interruptions};
 use crate::domain::{HourlyRate, InterruptionBand, Money, Risk, WorkloadKind};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;

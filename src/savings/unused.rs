@@ -198,10 +198,8 @@ impl Unused<'_> {
         if !room.amount().is_zero() {
             detail.push_str(&format!(", {} covers unused capacity reservations", room.amount()));
         }
-        let mut reserved = commitments.reserved_instances.iter();
-        let reserved = reserved.find(|own| own.id == commitment.id);
-        let mut plans = commitments.savings_plans.iter();
-        let plan = plans.find(|own| own.id == commitment.id);
+        let reserved = commitments.reserved_instances.iter().find(|own| own.id == commitment.id);
+        let plan = commitments.savings_plans.iter().find(|own| own.id == commitment.id);
         let owner = reserved.and_then(|own| own.account.as_deref());
         let owner = owner.or(plan.and_then(|own| own.account.as_deref()));
         if owner.is_some_and(|owner| commitments.skips(owner)) {

@@ -51,17 +51,37 @@ pub(super) async fn tried<T, E: Display>(
     first_pause: Duration,
     attempt: impl AsyncFn() -> Result<T, Failed<E>>,
 ) -> Result<(T, u32), E> {
+    let wait = async |pause: Duration, error: &E| {
+        sleep(pause, error).await;
+        true
+    };
+    tried_while(first_pause, attempt, wait).await
+}
+
+/// The same, as long as `wait` answers that there is to be another try: it gets the pause before
+/// that, and why the last one failed.
+pub(super) async fn tried_while<T, E>(
+    first_pause: Duration,
+    attempt: impl AsyncFn() -> Result<T, Failed<E>>,
+    wait: impl AsyncFn(Duration, &E) -> bool,
+) -> Result<(T, u32), E> {
     let mut tries = 1;
     loop {
         let Failed { error, again } = match attempt().await {
             Ok(value) => return Ok((value, tries)),
             Err(failed) => failed,
         };
-        let Some(pause) = again.pause(tries, first_pause) else { return Err(error) };
-        tracing::debug!("{error}; again in {} ms", pause.as_millis());
-        tokio::time::sleep(pause).await;
-        tries += 1;
+        match again.pause(tries, first_pause) {
+            Some(pause) if wait(pause, &error).await => tries += 1,
+            _ => return Err(error),
+        }
     }
+}
+
+/// Waits before the next try, and not in silence.
+pub(super) async fn sleep(pause: Duration, error: &impl Display) {
+    tracing::debug!("{error}; again in {} ms", pause.as_millis());
+    tokio::time::sleep(pause).await;
 }
 
 /// The time that a header `Retry-After` says, where it says seconds.

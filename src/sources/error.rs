@@ -65,15 +65,8 @@ impl CauseLine {
 
 /// Every cause, outermost first, each once.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut parts: Vec<String> = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if parts.last() != Some(&text) {
-            parts.push(text);
-        }
-        cause = error.source();
-    }
+    let mut parts: Vec<String> = anyhow::Chain::new(error).map(ToString::to_string).collect();
+    parts.dedup();
     parts.join(": ")
 }
 

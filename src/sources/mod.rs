@@ -6,39 +6,36 @@
 
 mod again;
 pub mod aws;
-mod command;
+mod credentials;
 mod error;
 pub mod files;
-pub mod gpus;
 pub mod host;
 pub mod kubernetes;
 pub mod nvml;
 pub mod price_files;
 pub mod prometheus;
 mod provider_id;
-mod quoted;
 mod secrets;
-mod sigv4;
 pub mod store;
 mod tls;
 pub mod webhook;
-mod whole_hours;
 
 pub use error::{CauseLine, Outcome, SourceError};
-pub use quoted::Quoted;
 
 use crate::domain::{
-    ApiUsage, AwsAdvice, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance,
-    InstanceShape, Managed, OperatingSystem, PriceBook, Provider, ResourceId, ScalingGroup,
-    StorageResource, Tenancy, TrainingJob, Window,
+    ApiUsage, AwsAdvice, Clusters, CommitmentTerm, Commitments, DeviceUse, EstateSource, Gap,
+    Gathered, GpuIdentity, GpuSample, HourlyRate, Instalments, Instance, InstanceShape, Managed,
+    OperatingSystem, PaymentOption, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote,
+    Provider, ResourceId, ScalingGroup, StorageResource, Tenancy, TrainingJob, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
-use jiff::SignedDuration;
 use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::time::Duration;
 
 const HOUR_SECONDS: u32 = 3_600;
 const DAY_SECONDS: u32 = 86_400;
@@ -248,3 +245,102 @@ pub struct PriceQuery {
 
 /// Asks a place for the prices that it knows of those that are wanted.
 pub type PriceSource = Box<dyn Fn(PriceQuery) -> Answer<'static, Gathered<PriceBook>>>;
+
+/// A price of a key.
+pub type Quoted = (PriceKey, PriceQuote);
+
+/// A price that AWS states, with when it began to hold and when it was read.
+fn observed(
+    rate: HourlyRate,
+    instalments: Option<Instalments>,
+    (effective_date, seen_on): (Date, Date),
+    source: &str,
+) -> PriceQuote {
+    PriceQuote {
+        rate,
+        instalments,
+        origin: PriceOrigin::Api,
+        basis: PriceBasis::Observed,
+        effective_date,
+        seen_on,
+        source: source.to_owned(),
+    }
+}
+
+/// A term by its length, such as `3yr`, and how it is paid.
+fn commitment_term(length: &str, payment: &str) -> Option<CommitmentTerm> {
+    let years = match length {
+        "1yr" => 1,
+        "3yr" => 3,
+        _ => return None,
+    };
+    Some(CommitmentTerm { years, payment: payment_option(payment)? })
+}
+
+fn payment_option(name: &str) -> Option<PaymentOption> {
+    match name {
+        "No Upfront" => Some(PaymentOption::NoUpfront),
+        "Partial Upfront" => Some(PaymentOption::PartialUpfront),
+        "All Upfront" => Some(PaymentOption::AllUpfront),
+        _ => None,
+    }
+}
+
+/// The GPUs of this host, sample by sample.
+pub trait GpuSource {
+    /// The GPUs, by index, each followed by its MIG instances.
+    fn identities(&self) -> &[GpuIdentity];
+
+    /// Version of the driver, where it tells.
+    fn driver_version(&self) -> Option<&str>;
+
+    /// One sample of all of them, in the order of [`Self::identities`]. It never
+    /// fails: a GPU that no longer answers is lost, with the reason. `at` is
+    /// the time since the run began, on a clock that no one can set.
+    fn read(&mut self, at: Duration) -> Vec<GpuSample>;
+
+    /// What could not be read so far, by name, once for a GPU model.
+    fn gaps(&self) -> Vec<Gap>;
+}
+
+/// Readings of a whole hour, at least: one in each of its periods of five minutes.
+const LEAST_READINGS_OF_AN_HOUR: f64 = 12.0;
+/// Share of the readings of the fullest hour from which an hour is whole. Where they are
+/// spread evenly, a period without any would take a twelfth of them.
+const WHOLE_SHARE: f64 = 0.98;
+/// The same for the newest hour, whose last quarter may be delivered later.
+const NEWEST_WHOLE_SHARE: f64 = 0.75;
+
+/// Whether each hour with readings has some in each of its periods, by how many there are.
+fn are_whole(counts: &[(Timestamp, f64)], window: Window) -> bool {
+    let fullest = counts.iter().map(|(_, count)| *count).fold(0.0, f64::max);
+    let is_whole = |(start, count): &(Timestamp, f64)| {
+        let is_newest = start.as_second() + i64::from(HOUR_SECONDS) >= window.end.as_second();
+        let share = if is_newest { NEWEST_WHOLE_SHARE } else { WHOLE_SHARE };
+        *count >= fullest * share
+    };
+    counts.is_empty() || fullest >= LEAST_READINGS_OF_AN_HOUR && counts.iter().all(is_whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_with_a_hole_make_a_machine_partial() {
+        let window = Window {
+            start: Timestamp::from_second(0).expect("in range"),
+            end: Timestamp::from_second(4 * 3_600).expect("in range"),
+        };
+        let at = |hour: i64| Timestamp::from_second(hour * 3_600).expect("in range");
+        // 60 readings an hour: a period of five minutes without any would leave 55. The
+        // newest hour may have 45.
+        let counts = |found: [f64; 4]| (0..).map(at).zip(found).collect::<Vec<_>>();
+        assert!(are_whole(&counts([60.0, 59.0, 60.0, 45.0]), window));
+        assert!(!are_whole(&counts([60.0, 55.0, 60.0, 60.0]), window));
+        assert!(!are_whole(&counts([60.0, 60.0, 60.0, 44.0]), window));
+        // Four readings an hour cannot be in twelve periods.
+        assert!(!are_whole(&counts([4.0; 4]), window));
+        assert!(are_whole(&[], window));
+    }
+}

@@ -47,9 +47,6 @@ impl Secrets {
         let mut values: Vec<&String> = self.0.iter().collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         for value in values {
-            if !text.contains(value.as_str()) {
-                continue;
-            }
             text = if value.len() < SHORTEST_PART {
                 without_word(&text, value)
             } else {

@@ -7,7 +7,7 @@ use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_http_client::tls::{Provider, TlsContext};
 use aws_smithy_http_client::{Builder, Connector, ConnectorBuilder};
 use aws_smithy_runtime_api::client::http::{HttpConnectorSettings, SharedHttpClient};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 pub(super) const PROVIDER: Provider = Provider::Rustls(CryptoMode::Ring);
@@ -46,6 +46,6 @@ pub(super) fn connector(
 
 /// Whether a host is this one, so that nothing goes over a network.
 pub(super) fn is_loopback(host: &str) -> bool {
-    let address = host.parse::<Ipv4Addr>();
-    host == "localhost" || host == "[::1]" || address.is_ok_and(|address| address.is_loopback())
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }

@@ -1,12 +1,10 @@
 //! What a month or a quarter will end at: what was spent, what is committed, and what runs
 //! on the last known day for the days that are left.
 
-use super::backtest::{self, Band};
-use super::cents::{cents, share};
 use super::dates::{Horizon, Span, plus_days};
 use super::ledger::Ledger;
-use super::series::{Chooser, JobSeries, Method};
-use super::sums::is_committed;
+use super::series::{self, Band, Chooser, JobSeries, Method};
+use super::sums::{cents, is_committed, share};
 use crate::domain::{CostKind, Money, WorkloadDay};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -186,7 +184,7 @@ fn launched(ledger: &Ledger, day: Date) -> BTreeMap<&str, (Decimal, Decimal)> {
     for row in ledger.rows_on(day) {
         *hours.entry(row.job.as_str()).or_default() += row.hours;
     }
-    for row in ledger.rows() {
+    for row in &ledger.rows {
         if row.day < day || (row.day == day && row.kind != CostKind::Compute) {
             hours.remove(row.job.as_str());
         }
@@ -209,14 +207,14 @@ fn unpriced_hours(ledger: &Ledger, state: &[WorkloadDay]) -> Decimal {
 
 fn certainty(running: &JobSeries<'_>, forecast: &Forecast, days: usize) -> Certainty {
     let choosers: Vec<&Chooser> = running.jobs.values().collect();
-    let origins = backtest::origins(&choosers, days);
+    let origins = series::origins(&choosers, days);
     let fixed = forecast.spent.amount() + forecast.committed.amount();
     let money = |running: f64| {
         let running = Decimal::from_f64(running).unwrap_or_default();
         Money::new(fixed + cents(running), forecast.spent.currency())
     };
     let ahead = forecast.running.amount().to_f64().unwrap_or_default();
-    if let Some(by) = backtest::band(&origins, days, running.origin()) {
+    if let Some(by) = series::band(&origins, days, running.origin()) {
         return Certainty::Band { low: money(ahead * by.low), high: money(ahead * by.high), by };
     }
     let (low, high) = running.range(days).unwrap_or((ahead, ahead));

@@ -17,9 +17,9 @@ const MOST: Decimal = Decimal::from_parts(1_410_065_408, 2, 0, false, 0);
 /// The rows that count, in one currency, and what was read of each day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ledger {
-    currency: Currency,
-    /// Ascending by day, then by account, region, job and the rest.
-    rows: Vec<WorkloadDay>,
+    pub currency: Currency,
+    /// Every row that counts, ascending by day, then by account, region, job and the rest.
+    pub rows: Vec<WorkloadDay>,
     days: BTreeMap<Date, DayRead>,
     /// The day on which the history is read.
     today: Date,
@@ -113,15 +113,6 @@ impl Ledger {
             today: plus_days(last, 1),
             skipped: self.skipped.clone(),
         }
-    }
-
-    pub fn currency(&self) -> Currency {
-        self.currency
-    }
-
-    /// Every row that counts, by day.
-    pub fn rows(&self) -> &[WorkloadDay] {
-        &self.rows
     }
 
     /// The rows of one day.

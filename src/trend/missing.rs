@@ -54,7 +54,8 @@ impl Reader {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DayRead {
     readers: Vec<Reader>,
-    unread: Vec<PastGap>,
+    /// What its runs could not read, whether anything was known there or not.
+    pub unread: Vec<PastGap>,
     /// The last known rows of jobs that ran before it or after it, and that no run of it would
     /// have found.
     pub missing: Vec<WorkloadDay>,
@@ -102,11 +103,6 @@ impl DayRead {
     pub(super) fn filters_of(&self, row: &WorkloadDay) -> &[TagFilter] {
         let own = self.readers.iter().find(|reader| reader.run_id == row.run_id);
         own.map_or(&[], |reader| reader.tag_filters.as_slice())
-    }
-
-    /// What its runs could not read, whether anything was known there or not.
-    pub fn unread(&self) -> &[PastGap] {
-        &self.unread
     }
 }
 

@@ -1,11 +1,12 @@
-//! What ran on each day of UTC, and how far it was busy.
+//! What ran on each day of UTC, and how far it was busy; and how much GPUs are used in each hour
+//! of the week, over a whole fleet.
 
-use super::histogram::percent;
-use super::timeline::{Slot, Timeline};
-use crate::domain::{ACTIVE_PERCENT, DAY_SECONDS};
-use jiff::Timestamp;
+use super::Timeline;
+use crate::domain::{DAY_SECONDS, Window};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use std::sync::Arc;
 
 /// One day of an instance or workload, in GPU seconds: seconds times GPUs that ran in them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,16 +78,16 @@ impl Timeline {
             idle_gpu_seconds: None,
         };
         for place in places {
-            let (slot, running) = (&self.slots[place], self.running_gpus[place]);
-            let gpu_seconds = u64::from(running) * seconds;
-            load.instance_seconds += u64::from(self.running_instances[place]) * seconds;
+            let slot = &self.slots[place];
+            let gpu_seconds = u64::from(slot.gpus) * seconds;
+            load.instance_seconds += u64::from(slot.instances) * seconds;
             load.gpu_seconds += gpu_seconds;
-            if running == 0 || !slot.counts(running) {
+            if slot.gpus == 0 || !slot.counts() {
                 continue;
             }
             load.measured_gpu_seconds += gpu_seconds;
             load.useful_gpu_seconds += slot.mean() / 100.0 * gpu_seconds as f64;
-            if let Some(rests) = slot.rests(running) {
+            if let Some(rests) = slot.rests() {
                 let idle = load.idle_gpu_seconds.get_or_insert(0);
                 *idle += if rests { gpu_seconds } else { 0 };
             }
@@ -95,17 +96,95 @@ impl Timeline {
     }
 }
 
-impl Slot {
-    /// Whether no GPU of so many that ran worked; `None` where the maximum of one is missing.
-    fn rests(&self, running: u32) -> Option<bool> {
-        let is_whole = self.maxima >= running;
-        let maximum = self.maximum.filter(|_| is_whole)?;
-        Some(!self.encodes && percent(maximum) < ACTIVE_PERCENT)
+pub const HOURS_OF_A_WEEK: usize = 168;
+
+/// One hour of the week.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WeekHour {
+    /// Hundredths of a percent.
+    sum: u64,
+    /// Readings in it, one for each GPU and period; an hour that was read as one counts as
+    /// each of its periods.
+    pub n_samples: u64,
+}
+
+impl WeekHour {
+    /// Mean over the readings, so that every GPU weighs the same, percent; absent
+    /// when there is none.
+    pub fn mean(&self) -> Option<f64> {
+        (self.n_samples > 0).then(|| self.sum as f64 / 100.0 / self.n_samples as f64)
     }
+}
+
+/// Mean GPU utilization by hour of the week. Its size depends on the window, not
+/// on the fleet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeekUsage {
+    zone: String,
+    /// The hour of the week in which each period of the window begins.
+    hour_of_period: Arc<[u8]>,
+    hours: Vec<WeekHour>,
+}
+
+impl WeekUsage {
+    /// Nothing measured yet, in a time zone and by its name.
+    pub fn new(window: Window, period_seconds: u32, zone: &TimeZone, name: &str) -> Self {
+        let period = i64::from(period_seconds.max(1));
+        let periods = window.seconds().max(0) / period;
+        let hour_of_period =
+            (0..periods).map(|index| hour_of_week(window.start, index * period, zone)).collect();
+        Self {
+            zone: name.to_owned(),
+            hour_of_period,
+            hours: vec![WeekHour::default(); HOURS_OF_A_WEEK],
+        }
+    }
+
+    /// Adds the utilization of a timeline on the same grid: of its periods in
+    /// which at least half of the running GPUs reported, as means count them.
+    pub fn add(&mut self, timeline: &Timeline) {
+        for (period, slot) in timeline.counted() {
+            let Some(hour) = self.hour_of_period.get(period) else { continue };
+            let hour = &mut self.hours[usize::from(*hour)];
+            hour.sum += slot.sum;
+            hour.n_samples += u64::from(slot.reported);
+        }
+    }
+
+    /// Adds what another one of the same window and zone holds.
+    pub fn merge(&mut self, other: &Self) {
+        for (hour, added) in self.hours.iter_mut().zip(&other.hours) {
+            hour.sum += added.sum;
+            hour.n_samples += added.n_samples;
+        }
+    }
+
+    /// The hours, from Monday 00:00 in the time zone; always 168.
+    pub fn hours(&self) -> &[WeekHour] {
+        &self.hours
+    }
+
+    /// Name of the time zone.
+    pub fn zone(&self) -> &str {
+        &self.zone
+    }
+
+    /// Whether anything was measured in any hour.
+    pub fn is_measured(&self) -> bool {
+        self.hours.iter().any(|hour| hour.n_samples > 0)
+    }
+}
+
+fn hour_of_week(start: Timestamp, seconds: i64, zone: &TimeZone) -> u8 {
+    let instant = start.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+    let local = zone.to_datetime(instant);
+    let day = local.date().weekday().to_monday_zero_offset();
+    day as u8 * 24 + local.hour() as u8
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::grid::Slot;
     use super::*;
     use crate::domain::Window;
     use jiff::SignedDuration;
@@ -136,7 +215,7 @@ mod tests {
     fn every_day_has_the_periods_that_begin_on_it() {
         let seconds = |start: &str, hours: i64, period: u32| -> Vec<(String, u64)> {
             let mut running = timeline(start, hours, period);
-            running.running_instances.fill(1);
+            running.slots.iter_mut().for_each(|slot| slot.instances = 1);
             let days = running.every_day();
             let of = |day: &DayLoad| (day.day.to_string(), day.instance_seconds);
             days.iter().map(of).collect()
@@ -181,8 +260,7 @@ mod tests {
         sampled.slots[3] = measured(&[0], &[0]);
         sampled.slots[5] = measured(&[0, 0], &[99, 0]);
         for place in [0, 2, 3, 4, 5] {
-            sampled.running_gpus[place] = 2;
-            sampled.running_instances[place] = 1;
+            (sampled.slots[place].gpus, sampled.slots[place].instances) = (2, 1);
         }
         let days = sampled.days();
         let [day] = &days[..] else {
@@ -195,5 +273,67 @@ mod tests {
         assert_eq!(day.useful_gpu_seconds, 3_600.0);
         // Of the hour with one maximum of two nobody knows; 0.99% is below 1%.
         assert_eq!(day.idle_gpu_seconds, Some(2 * 3_600));
+    }
+
+    fn fortnight() -> Window {
+        Window {
+            // A Sunday.
+            start: "2026-10-18T00:00:00Z".parse().expect("a time stamp"),
+            end: "2026-11-01T00:00:00Z".parse().expect("a time stamp"),
+        }
+    }
+
+    /// So many GPUs at a percentage in the first hours of the fortnight.
+    fn of_gpus(gpus: u32, percent: u16, hours: usize) -> Timeline {
+        let mut timeline = Timeline::new(fortnight(), 3_600);
+        for index in 0..hours {
+            for _ in 0..gpus {
+                timeline.slots[index].add_average(percent * 100);
+            }
+            timeline.slots[index].gpus = gpus;
+        }
+        timeline
+    }
+
+    #[test]
+    fn every_gpu_weighs_the_same() {
+        let mut week = WeekUsage::new(fortnight(), 3_600, &TimeZone::UTC, "UTC");
+        assert!(!week.is_measured());
+        week.add(&of_gpus(1, 90, 1));
+        week.add(&of_gpus(8, 0, 1));
+        // Sunday is the last day of a week that begins on Monday.
+        let first = week.hours()[6 * 24];
+        assert_eq!(first.n_samples, 9);
+        assert_eq!(first.mean(), Some(10.0));
+        assert_eq!(week.hours()[0].mean(), None);
+        assert!(week.is_measured());
+        assert_eq!(week.hours().len(), HOURS_OF_A_WEEK);
+    }
+
+    #[test]
+    fn hours_of_two_weeks_meet_in_one_cell() {
+        let mut week = WeekUsage::new(fortnight(), 3_600, &TimeZone::UTC, "UTC");
+        week.add(&of_gpus(1, 40, 336));
+        for hour in week.hours() {
+            assert_eq!((hour.n_samples, hour.mean()), (2, Some(40.0)));
+        }
+    }
+
+    #[test]
+    fn the_week_is_that_of_the_zone() {
+        let zone = TimeZone::fixed(jiff::tz::offset(5));
+        let mut week = WeekUsage::new(fortnight(), 3_600, &zone, "Asia/Karachi");
+        week.add(&of_gpus(1, 50, 1));
+        assert_eq!(week.hours()[6 * 24 + 5].mean(), Some(50.0));
+        assert_eq!(week.zone(), "Asia/Karachi");
+    }
+
+    #[test]
+    fn a_period_in_which_most_gpus_were_silent_does_not_count() {
+        let mut silent = of_gpus(1, 80, 1);
+        silent.slots[0].gpus = 3;
+        let mut week = WeekUsage::new(fortnight(), 3_600, &TimeZone::UTC, "UTC");
+        week.add(&silent);
+        assert!(!week.is_measured());
     }
 }

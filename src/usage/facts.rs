@@ -1,10 +1,8 @@
 //! What series amounted to in each period of a window: each by its own cadence.
 
-use super::cadence::{Cadence, outage};
-use super::grid::{OpenGrid, spread};
-use super::packed::Column;
+use super::grid::{Cadence, OpenGrid, Slot, outage, spread};
+use super::histogram::Column;
 use super::series::{SeriesKey, spacing};
-use super::timeline::Slot;
 use super::usages::Usage;
 use crate::domain::{Metric, SeriesSource, Signal, Statistic, Window};
 use std::collections::BTreeSet;
@@ -54,7 +52,7 @@ impl Usage {
         let mut sampled = vec![false; periods];
         let own = self.grids.iter().filter(|((own, ..), _)| *own == signal);
         for ((.., spacing), grid) in own {
-            step = step.max(grid.step());
+            step = step.max(grid.step);
             let mut slots: Vec<Slot> = grid.slots().collect();
             for (sampled, slot) in sampled.iter_mut().zip(&slots) {
                 *sampled |= slot.reported > 0;

@@ -1,17 +1,14 @@
 //! Usage of a day to plain figures, and back. Figures come from files, so those that no day
 //! can have are refused.
 
-use super::device::DeviceUsage;
-use super::facts::CPU_AVERAGE;
-use super::grid::OpenGrid;
-use super::histogram::Scale;
+use super::amount::{Amount, amounts_to_figures};
+use super::facts::{CPU_AVERAGE, CPU_MAXIMUM};
+use super::grid::{OpenGrid, Slot};
+use super::histogram::Column;
 use super::kept::{MOST_HUNDREDTHS, StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
-use super::packed::Column;
-use super::series::spacing;
-use super::timeline::Slot;
-use super::traffic::Traffic;
-use super::usages::{Added, CpuUse, GridKey, Usage, is_fact};
-use crate::domain::{DAY_SECONDS, MOST_GPUS, Metric, SeriesSource, Signal, Statistic};
+use super::series::{SeriesKey, spacing};
+use super::usages::{Added, GridKey, Usage, is_fact};
+use crate::domain::{DAY_SECONDS, MOST_GPUS, Metric, SeriesSource, Signal};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Points of a series in a day: one a second.
@@ -21,8 +18,7 @@ impl Usage {
     /// Its figures, if it is that of a day of UTC in which one source measured each signal,
     /// period by period.
     pub fn kept(&self) -> Option<StoredUsage> {
-        let is_plain =
-            self.outranked.is_empty() && self.grids.values().all(|grid| grid.step() == 1);
+        let is_plain = self.outranked.is_empty() && self.grids.values().all(|grid| grid.step == 1);
         is_plain.then(|| StoredUsage { series: self.kept_series(), periods: self.kept_periods() })
     }
 
@@ -37,29 +33,27 @@ impl Usage {
                 joined_by: added.joined_by,
                 rejected: added.rejected,
                 is_empty: added.is_empty,
-                figures: self.figures_of(*metric, *gpu, *statistic),
+                figures: self.figures_of((*metric, *gpu, *statistic)),
             })
             .collect()
     }
 
-    fn figures_of(&self, metric: Metric, gpu: Option<u16>, statistic: Statistic) -> StoredFigures {
-        if let Some(device) = gpu.and_then(|gpu| self.gpus.get(&gpu)) {
-            return device.kept(metric, statistic);
-        }
-        let figures = match (metric, statistic) {
-            (Metric::CpuUtilization, Statistic::Average) => self.cpu.as_ref().map(CpuUse::kept),
-            (Metric::CpuUtilization, Statistic::Maximum) => {
-                self.cpu_peak.as_ref().map(CpuUse::kept)
-            }
-            (Metric::NetworkIn, Statistic::Sum) => self.received.map(Traffic::kept),
-            (Metric::NetworkOut, Statistic::Sum) => self.sent.map(Traffic::kept),
-            _ => None,
-        };
-        figures.unwrap_or_default()
+    fn figures_of(&self, key: SeriesKey) -> StoredFigures {
+        self.amounts.get(&key).map(|amount| amount.kept(key.0)).unwrap_or_default()
     }
 
     fn kept_periods(&self) -> Vec<StoredPeriod> {
         let mut kept = Vec::new();
+        let period = |metric, source, index, slot: &Slot| StoredPeriod {
+            metric,
+            source,
+            index,
+            reported: slot.reported,
+            sum: slot.sum,
+            maxima: slot.maxima,
+            maximum: slot.maximum,
+            works: slot.works,
+        };
         let mut of_signals: BTreeMap<(Signal, SeriesSource), Vec<Slot>> = BTreeMap::new();
         for ((signal, source, _), grid) in &self.grids {
             let sum = of_signals.entry((*signal, *source)).or_default();
@@ -73,16 +67,8 @@ impl Usage {
         for ((signal, source), slots) in &of_signals {
             let slots = (0..).zip(slots);
             let known = slots.filter(|(_, slot)| **slot != Slot::default());
-            kept.extend(known.map(|(index, slot)| StoredPeriod {
-                metric: metric_of(*signal),
-                source: *source,
-                index,
-                reported: slot.reported,
-                sum: slot.sum,
-                maxima: slot.maxima,
-                maximum: slot.maximum,
-                works: slot.works,
-            }));
+            let metric = metric_of(*signal);
+            kept.extend(known.map(|(index, slot)| period(metric, *source, index, slot)));
         }
         let cpu = self.places.get(&CPU_AVERAGE);
         let flags =
@@ -92,16 +78,8 @@ impl Usage {
             let mut of_metric = self.added.iter().filter(|((measured, ..), _)| *measured == metric);
             let Some((_, added)) = of_metric.next() else { continue };
             let marked = (0..).zip(flags.values()).filter(|(_, flag)| *flag == 1);
-            kept.extend(marked.map(|(index, _)| StoredPeriod {
-                metric,
-                source: added.source,
-                index,
-                reported: 1,
-                sum: 0,
-                maxima: 0,
-                maximum: None,
-                works: false,
-            }));
+            let reported = Slot { reported: 1, ..Slot::default() };
+            kept.extend(marked.map(|(index, _)| period(metric, added.source, index, &reported)));
         }
         kept
     }
@@ -141,29 +119,17 @@ impl Usage {
         if !is_sound {
             return None;
         }
-        if let Some(gpu) = gpu {
-            let device: &mut DeviceUsage = self.gpus.entry(*gpu).or_default();
-            if !series.is_empty {
-                device.take_kept(*metric, *statistic, figures, day)?;
-            }
+        self.gpus.extend(gpu);
+        let key = (*metric, *gpu, *statistic);
+        if series.is_empty || !amounts_to_figures(key) {
             return Some(());
         }
-        if series.is_empty {
-            return Some(());
-        }
-        match (metric, statistic) {
-            (Metric::CpuUtilization, Statistic::Average) => {
-                self.cpu = Some(CpuUse::of_kept(figures)?);
-            }
-            // Days recorded by earlier versions hold the largest alone: no sign that it was quiet.
-            (Metric::CpuUtilization, Statistic::Maximum) => {
-                self.cpu_peak = CpuUse::of_kept(figures);
-            }
-            (Metric::NetworkIn, Statistic::Sum) => self.received = Some(Traffic::of_kept(figures)?),
-            (Metric::NetworkOut, Statistic::Sum) => self.sent = Some(Traffic::of_kept(figures)?),
-            _ => {}
-        }
-        Some(())
+        let amount = Amount::of_kept((*metric, *statistic), figures, day);
+        // Days recorded by earlier versions hold the largest alone: no sign that it was quiet.
+        let may_lack = key == CPU_MAXIMUM;
+        let is_known = amount.is_some();
+        self.amounts.extend(amount.map(|amount| (key, amount)));
+        (is_known || may_lack).then_some(())
     }
 
     fn take_periods(
@@ -203,7 +169,7 @@ impl Usage {
                 maxima: period.maxima,
                 maximum: period.maximum,
                 works: period.works,
-                encodes: false,
+                ..Slot::default()
             };
         }
         let packed = grids.iter().map(|((signal, source), grid)| {
@@ -213,7 +179,7 @@ impl Usage {
             (key, grid.pack())
         });
         self.grids = packed.collect();
-        if self.cpu.is_some() {
+        if self.amounts.contains_key(&CPU_AVERAGE) {
             self.places.insert(CPU_AVERAGE, Column::of(sampled));
         }
         if encodes.contains(&1) {
@@ -238,30 +204,6 @@ impl Usage {
             grids[place].1.names_gpus |= gpu.is_some();
         }
         grids
-    }
-}
-
-impl CpuUse {
-    fn kept(&self) -> StoredFigures {
-        StoredFigures { counts: self.percents.counts().collect(), ..self.counted.kept() }
-    }
-
-    fn of_kept(kept: &StoredFigures) -> Option<Self> {
-        Some(Self { counted: kept.counted()?, percents: kept.histogram(Scale::Percent)? })
-    }
-}
-
-impl Traffic {
-    fn kept(self) -> StoredFigures {
-        StoredFigures {
-            sum: Some(self.bytes),
-            max: Some(self.busiest_hour_gbps),
-            ..self.counted.kept()
-        }
-    }
-
-    fn of_kept(kept: &StoredFigures) -> Option<Self> {
-        Some(Self { counted: kept.counted()?, bytes: kept.sum?, busiest_hour_gbps: kept.max? })
     }
 }
 

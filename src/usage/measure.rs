@@ -1,18 +1,18 @@
 //! From what series amounted to, to the figures that verdicts are made of.
 
-use super::cadence::Cadence;
-use super::device::{DeviceUsage, figures};
+use super::amount::{Amount, Day};
 use super::facts::{CPU_AVERAGE, CPU_MAXIMUM};
-use super::histogram::Scale;
+use super::grid::{Cadence, Slot};
+use super::histogram::{Histogram, Scale};
 use super::series::SeriesKey;
-use super::timeline::Slot;
+use super::together::Moments;
 use super::usages::Usage;
 use super::{Series, Timeline, distribution, together};
 use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
     ACTIVE_PERCENT, Distribution, GpuOffer, GpuUsage, Instance, InstanceState, InstanceUsage,
-    JoinedBy, Metric, NetworkUse, RESTING_SM_PERCENT, Rejected, RunningTime, Signal, Statistic,
-    Window,
+    JoinedBy, Metric, NEARLY_FULL_VRAM_PERCENT, NetworkUse, RESTING_SM_PERCENT, Rejected,
+    ResourceId, RunningTime, Signal, Statistic, VramSummary, Window,
 };
 use jiff::Timestamp;
 
@@ -50,19 +50,17 @@ impl Usage {
         let ran_in: Vec<bool> = timeline.ran().collect();
         let mut cadence = self.cadences(grid, &ran_in);
         let signal = self.signal();
-        let (cpu, peak) = (self.cpu.as_ref(), self.cpu_peak.as_ref());
-        let cpu_figures = cpu.and_then(|cpu| figures(&cpu.percents));
+        let (cpu, peak) = (self.amounts.get(&CPU_AVERAGE), self.amounts.get(&CPU_MAXIMUM));
+        let cpu_figures = cpu.and_then(|cpu| figures(&cpu.steps));
         let card_mib = offer.and_then(|offer| offer.vram_mib).map(|mib| mib as f64);
         let added = self.added.values();
-        let mut gpus: Vec<GpuUsage> = self
-            .gpus
-            .iter()
-            .map(|(index, gpu)| {
-                gpu.figures((&instance.id, *index), card_mib, ran, |metric, statistic| {
-                    cadence(&(metric, Some(*index), statistic))
-                })
-            })
+        let gpus = self.gpus.iter();
+        let mut gpus: Vec<GpuUsage> = gpus
+            .map(|gpu| self.gpu_figures((&instance.id, *gpu), card_mib, ran, &mut cadence))
             .collect();
+        let averages: Vec<&Amount> =
+            self.gpus.iter().filter_map(|gpu| self.averages(*gpu)).collect();
+        let hour_sums = averages.iter().filter_map(|averages| averages.hours.as_deref());
         let rests = |gpu: &GpuUsage| gpu.works() == Some(false);
         let draw = offer.filter(|_| gpus.iter().all(rests)).and_then(|offer| {
             self.power_percents(timeline.slots.len(), (offer, timeline.period_seconds))
@@ -71,7 +69,10 @@ impl Usage {
             if let Some(reason) = offer.and_then(|offer| contradiction(gpu, offer, draw)) {
                 gpu.doubt(reason);
                 // Nor is it known when its instance worked and when it did not.
-                timeline.slots.fill(Slot::default());
+                for slot in &mut timeline.slots {
+                    let Slot { gpus, instances, .. } = *slot;
+                    *slot = Slot { gpus, instances, ..Slot::default() };
+                }
             }
         }
         let usage = InstanceUsage {
@@ -82,24 +83,28 @@ impl Usage {
             gpus,
             gpus_correlation: together::correlation(
                 &timeline,
-                &self.gpus.values().filter_map(DeviceUsage::moments).collect::<Vec<_>>(),
+                &averages
+                    .iter()
+                    .filter_map(|averages| Moments::of(&averages.steps))
+                    .collect::<Vec<_>>(),
             ),
-            pairs_correlation: together::of_pairs(
-                &self.gpus.values().filter_map(DeviceUsage::hour_sums).collect::<Vec<_>>(),
-            ),
+            pairs_correlation: together::of_pairs(&hour_sums.collect::<Vec<_>>()),
             cpu_p95: cpu_figures.map(|figures| figures.p95),
-            cpu_samples: cpu.map(|cpu| cpu.counted.over(ran, cadence(&CPU_AVERAGE))),
+            cpu_samples: cpu.and_then(|cpu| cpu.samples(ran, cadence(&CPU_AVERAGE))),
             cpu_max: cpu
                 .into_iter()
                 .chain(peak)
-                .filter_map(|cpu| cpu.percents.max(Scale::Percent))
+                .filter_map(|cpu| cpu.steps.max(Scale::Percent))
                 .reduce(f64::max),
-            cpu_max_samples: peak.map(|peak| peak.counted.over(ran, cadence(&CPU_MAXIMUM))),
+            cpu_max_samples: peak.and_then(|peak| peak.samples(ran, cadence(&CPU_MAXIMUM))),
             memory_p95_mib: None,
             cpu_is_of_runs: false,
-            network_bytes_per_day: self.received.zip(self.sent).map(|(received, sent)| {
-                received.bytes as f64 / received.counted.days(cadence(&RECEIVED))
-                    + sent.bytes as f64 / sent.counted.days(cadence(&SENT))
+            network_bytes_per_day: self.traffic().and_then(|(received, sent)| {
+                let per_day = |traffic: &Amount, cadence| {
+                    Some(traffic.sum? as f64 / traffic.counted?.days(cadence))
+                };
+                let received = per_day(received, cadence(&RECEIVED))?;
+                Some(received + per_day(sent, cadence(&SENT))?)
             }),
             network: self.network(ran, &mut cadence),
             joined_by_hostname: added
@@ -140,7 +145,7 @@ impl Usage {
             let grid = (timeline.slots.len(), period_seconds);
             (timeline.slots, ran, timeline.step) = self.grid(signal, visible, grid);
         }
-        if self.cpu.is_none() {
+        if !self.has_cpu() {
             ran = timeline.slots.iter().map(|slot| slot.reported > 0).collect();
         }
         let running = self.mark_running(&mut timeline, ran, instance, visible);
@@ -163,7 +168,7 @@ impl Usage {
             ((instant.as_second() - window.start.as_second()).max(0) / period) as usize
         };
         let launched = slot_at(instance.launch_time).min(length);
-        if self.cpu.is_some() {
+        if self.has_cpu() {
             let (marks, step) = self.cpu_marks(timeline.period_seconds, length);
             for (ran, marked) in ran.iter_mut().zip(marks) {
                 *ran |= marked;
@@ -201,9 +206,8 @@ impl Usage {
         }
         let observed = window.starting_at(instance.first_seen()).seconds();
         let count = |ran: &[bool]| ran.iter().filter(|ran| **ran).count() as i64 * period;
-        let is_of_launch = self.cpu.is_none()
-            && instance.state.is_running()
-            && !ran.first().copied().unwrap_or(true);
+        let is_of_launch =
+            !self.has_cpu() && instance.state.is_running() && !ran.first().copied().unwrap_or(true);
         let running = if is_of_launch {
             // Whole periods would round a launch inside one up.
             count(&ran[..launched]) + window.starting_at(instance.launch_time).seconds()
@@ -213,7 +217,7 @@ impl Usage {
         RunningTime {
             running_seconds: running.min(observed),
             observed_seconds: observed,
-            proved: self.cpu.is_some(),
+            proved: self.has_cpu(),
         }
     }
 
@@ -223,15 +227,105 @@ impl Usage {
         running_seconds: i64,
         mut cadence: impl FnMut(&SeriesKey) -> Cadence,
     ) -> Option<NetworkUse> {
-        let (received, sent) = self.received.zip(self.sent)?;
+        let (received, sent) = self.traffic()?;
         let (of_received, of_sent) = (cadence(&RECEIVED), cadence(&SENT));
-        let samples = received.counted.over(running_seconds, of_received);
+        let samples = received.samples(running_seconds, of_received)?;
         Some(NetworkUse {
-            received_gbps: received.busiest_hour_gbps / f64::from(of_received.step),
-            sent_gbps: sent.busiest_hour_gbps / f64::from(of_sent.step),
-            samples: samples.poorer(sent.counted.over(running_seconds, of_sent)),
+            received_gbps: received.max? / f64::from(of_received.step),
+            sent_gbps: sent.max? / f64::from(of_sent.step),
+            samples: samples.poorer(sent.samples(running_seconds, of_sent)?),
         })
     }
+
+    /// What came in and went out.
+    fn traffic(&self) -> Option<(&Amount, &Amount)> {
+        self.amounts.get(&RECEIVED).zip(self.amounts.get(&SENT))
+    }
+
+    /// Whether points of CPU tell when it ran.
+    fn has_cpu(&self) -> bool {
+        self.amounts.contains_key(&CPU_AVERAGE)
+    }
+
+    /// Averages of the utilization of a GPU.
+    fn averages(&self, gpu: u16) -> Option<&Amount> {
+        self.amounts.get(&(Metric::GpuUtilization, Some(gpu), Statistic::Average))
+    }
+
+    /// Figures of a GPU over a running time, on a card of a known size, by how often each metric
+    /// was sampled.
+    fn gpu_figures(
+        &self,
+        (instance, gpu): (&ResourceId, u16),
+        card_mib: Option<f64>,
+        ran: i64,
+        mut cadence: impl FnMut(&SeriesKey) -> Cadence,
+    ) -> GpuUsage {
+        let mut known = |metric, statistic| {
+            let key = (metric, Some(gpu), statistic);
+            (self.amounts.get(&key), cadence(&key))
+        };
+        let (average, maximum) = (Statistic::Average, Statistic::Maximum);
+        let (averages, of_averages) = known(Metric::GpuUtilization, average);
+        let (maxima, of_maxima) = known(Metric::GpuUtilization, maximum);
+        let (memory, of_memory) = known(Metric::GpuMemoryUsed, average);
+        let (memory_maxima, of_memory_maxima) = known(Metric::GpuMemoryUsed, maximum);
+        let (power, of_power) = known(Metric::GpuPowerDraw, average);
+        let (sm, of_sm) = known(Metric::GpuSmActivity, average);
+        let (sessions, of_sessions) = known(Metric::GpuEncoderSessions, maximum);
+        let mut largest = |metric| known(metric, maximum).0?.max;
+        let total_mib = largest(Metric::GpuMemoryTotal).or(card_mib);
+        let (fullest, of_fullest) = match memory_maxima {
+            Some(_) => (memory_maxima, of_memory_maxima),
+            None => (memory, of_memory),
+        };
+        GpuUsage {
+            instance: instance.clone(),
+            index: gpu,
+            samples: averages
+                .and_then(|sampled| sampled.samples(ran, of_averages))
+                .unwrap_or_default(),
+            utilization: averages.and_then(|sampled| figures(&sampled.steps)),
+            contradiction: None,
+            demand_peak: averages.and_then(Amount::demand_peak),
+            maxima: maxima.and_then(|maxima| maxima.maxima(ran, of_maxima)),
+            vram: fullest.and_then(|fullest| {
+                Some(VramSummary {
+                    peak_mib: fullest.max?,
+                    p95_mib: memory.and_then(Amount::p95_mib),
+                    samples: fullest.samples(ran, of_fullest)?,
+                    total_mib,
+                    is_reserved: total_mib.is_some_and(|total| fullest.is_reserved(memory, total)),
+                })
+            }),
+            vram_nearly_full_seconds: memory.zip(total_mib).and_then(|(memory, total)| {
+                memory.seconds_above(total * NEARLY_FULL_VRAM_PERCENT / 100.0, of_memory)
+            }),
+            vram_days: fullest.map_or_else(Vec::new, |memory| {
+                memory.daily.iter().map(|day| (day.day, day.largest)).collect()
+            }),
+            power: power.and_then(|power| power.power(ran, of_power)),
+            sm: sm.and_then(|sm| sm.sm(ran, of_sm)),
+            temperature_max_c: largest(Metric::GpuTemperature),
+            encoder_sessions_max: sessions.and_then(|sessions| sessions.max),
+            encoder_samples: sessions.and_then(|sessions| sessions.samples(ran, of_sessions)),
+            days: averages
+                .map(|sampled| sampled.daily.iter().filter_map(Day::figures).collect())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The figures of percentages; `None` of none.
+fn figures(percents: &Histogram) -> Option<Distribution> {
+    let [p50, p95, p99] = percents.quantiles(Scale::Percent, [0.50, 0.95, 0.99])?;
+    Some(Distribution {
+        mean: percents.mean_percent()?,
+        p50,
+        p95,
+        p99,
+        max: percents.max(Scale::Percent)?,
+    })
 }
 
 /// Why the utilization of a GPU cannot be right: its counter stands still beside the power of
@@ -276,18 +370,16 @@ impl Timeline {
     /// Ran in some periods and in no other. What is reported beyond the GPUs that ran
     /// must not stand in for those of another instance.
     pub(super) fn run_in(&mut self, is_running: impl Fn(usize) -> bool, visible_gpus: u32) {
-        let gpus = self.running_gpus.iter_mut();
-        for (index, (gpus, instances)) in gpus.zip(&mut self.running_instances).enumerate() {
+        for (index, slot) in self.slots.iter_mut().enumerate() {
             let ran = is_running(index);
-            *gpus = if ran { visible_gpus } else { 0 };
-            *instances = u32::from(ran);
+            (slot.gpus, slot.instances) = if ran { (visible_gpus, 1) } else { (0, 0) };
         }
         self.clamp_maxima();
     }
 
     pub(super) fn clamp_maxima(&mut self) {
-        for (slot, running) in self.slots.iter_mut().zip(&self.running_gpus) {
-            slot.maxima = slot.maxima.min(*running);
+        for slot in &mut self.slots {
+            slot.maxima = slot.maxima.min(slot.gpus);
         }
     }
 }

@@ -1,46 +1,29 @@
 //! Records of one series: parts of it that a source or a file delivers one by one.
 
-use super::series::SeriesKey;
 use super::{Points, Series};
 use crate::domain::{Rejected, SeriesSource};
-use std::collections::BTreeMap;
 
-/// The series of one instance as they were delivered.
-#[derive(Debug, Default)]
-pub(super) struct Records(BTreeMap<SeriesKey, Vec<Series>>);
-
-impl Records {
-    pub(super) fn add(&mut self, series: Series) {
-        self.0.entry(series.key()).or_default().push(series);
-    }
-
-    /// The records of each series.
-    pub(super) fn into_each(self) -> impl Iterator<Item = Vec<Series>> {
-        self.0.into_values()
-    }
-
-    /// The records of one series as one: those of the best source, on their finest grid. Beside
-    /// it those of the same source on other grids, and the other sources that measured the
-    /// same.
-    pub(super) fn joined(records: Vec<Series>) -> (Option<Series>, Vec<Series>, Vec<SeriesSource>) {
-        let rank = |series: &Series| (series.points.is_empty(), series.source);
-        let Some(best) = records.iter().map(rank).min() else {
-            return (None, Vec::new(), Vec::new());
-        };
-        let (own, others): (Vec<Series>, Vec<Series>) =
-            records.into_iter().partition(|record| rank(record) == best);
-        let outranked = others.iter().filter(|record| !record.points.is_empty());
-        let outranked = outranked.map(|record| record.source).collect();
-        let grid = |series: &Series| (series.points.period_seconds(), series.points.start());
-        let finest = own.iter().map(grid).min();
-        let (own, other_grids): (Vec<Series>, Vec<Series>) =
-            own.into_iter().partition(|record| Some(grid(record)) == finest);
-        (joined(own), other_grids, outranked)
-    }
+/// The records of one series as one: those of the best source, on their finest grid. Beside
+/// it those of the same source on other grids, and the other sources that measured the
+/// same.
+pub(super) fn joined(records: Vec<Series>) -> (Option<Series>, Vec<Series>, Vec<SeriesSource>) {
+    let rank = |series: &Series| (series.points.is_empty(), series.source);
+    let Some(best) = records.iter().map(rank).min() else {
+        return (None, Vec::new(), Vec::new());
+    };
+    let (own, others): (Vec<Series>, Vec<Series>) =
+        records.into_iter().partition(|record| rank(record) == best);
+    let outranked = others.iter().filter(|record| !record.points.is_empty());
+    let outranked = outranked.map(|record| record.source).collect();
+    let grid = |series: &Series| (series.points.period_seconds(), series.points.start());
+    let finest = own.iter().map(grid).min();
+    let (own, other_grids): (Vec<Series>, Vec<Series>) =
+        own.into_iter().partition(|record| Some(grid(record)) == finest);
+    (on_one_grid(own), other_grids, outranked)
 }
 
 /// Records on one grid as one.
-fn joined(records: Vec<Series>) -> Option<Series> {
+fn on_one_grid(records: Vec<Series>) -> Option<Series> {
     if records.len() < 2 {
         return records.into_iter().next();
     }

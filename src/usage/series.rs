@@ -42,6 +42,21 @@ fn one_of(statistic: Statistic, readings: &[f64]) -> Option<f64> {
     }
 }
 
+/// Whether a metric can have a value; counts one that it cannot so many times.
+fn is_valid(metric: Metric, value: f64, times: u64, rejected: &mut Rejected) -> bool {
+    let count = if !(value as f32).is_finite() {
+        &mut rejected.not_a_number
+    } else if value < 0.0 {
+        &mut rejected.negative
+    } else if metric.is_percent() && value > 100.0 {
+        &mut rejected.over_100
+    } else {
+        return true;
+    };
+    *count += times;
+    false
+}
+
 /// Points on a regular grid with gaps: ascending, at most one a period, all
 /// inside the window, all valid. Stored as runs of single-precision values
 /// (percentages and MiB fit it exactly enough) because a fleet has millions.
@@ -136,14 +151,7 @@ impl Points {
         for (time, value) in raw {
             if time >= window.end {
                 rejected.future += 1;
-            } else if time < window.start {
-            } else if !(value as f32).is_finite() {
-                rejected.not_a_number += 1;
-            } else if value < 0.0 {
-                rejected.negative += 1;
-            } else if metric.is_percent() && value > 100.0 {
-                rejected.over_100 += 1;
-            } else {
+            } else if time >= window.start && is_valid(metric, value, 1, &mut rejected) {
                 kept.push((time, value));
             }
         }
@@ -200,13 +208,7 @@ impl Points {
             rejected.future += (last - first.max(ends)).max(0) as u64;
             let (first, last) = (first.max(begins), last.min(ends));
             let inside = (last - first).max(0);
-            if !(value as f32).is_finite() {
-                rejected.not_a_number += inside as u64;
-            } else if value < 0.0 {
-                rejected.negative += inside as u64;
-            } else if metric.is_percent() && value > 100.0 {
-                rejected.over_100 += inside as u64;
-            } else if inside > 0 {
+            if is_valid(metric, value, inside as u64, &mut rejected) && inside > 0 {
                 let index = u32::try_from(place + first).unwrap_or(u32::MAX);
                 points.push_repeated(index, value as f32, inside as u32);
             }
@@ -308,6 +310,14 @@ impl Points {
     pub(super) fn runs(&self) -> impl Iterator<Item = (u32, u32, &[f32])> {
         let runs = self.runs.iter();
         runs.map(|run| (run.first, run.count, run.values.as_slice()))
+    }
+
+    /// When the periods of the first and of the last point begin, seconds since the epoch.
+    pub(super) fn ends(&self) -> Option<(i64, i64)> {
+        let (first, last) = (self.runs.first()?, self.runs.last()?);
+        let begin =
+            |place: u32| self.start.as_second() + i64::from(place) * i64::from(self.period_seconds);
+        Some((begin(first.first), begin(last.first + last.count - 1)))
     }
 
     /// Every value, ascending in time.

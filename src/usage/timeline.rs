@@ -1,6 +1,6 @@
 //! Figures per period over all GPUs of an instance or workload.
 
-use super::cadence::outage;
+use super::grid::{Slot, outage};
 #[cfg(test)]
 use super::histogram::hundredths;
 use super::histogram::percent;
@@ -11,64 +11,9 @@ use crate::domain::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-/// Average of a period from which a GPU worked in it.
-const WORKING_PERCENT: f64 = 5.0;
-
-/// Hundredths in a point.
-const HUNDREDTHS: f64 = 100.0;
-
 /// Share of the readings of an hour, over all GPUs that ran, that must have arrived
 /// to know it: as much as a measured verdict needs of the window.
 pub(super) const MEASURED_SHARE_OF_AN_HOUR: f64 = 0.9;
-
-/// One period of one instance or workload. Percentages are in hundredths of a point,
-/// so that sums are the same in any order.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Slot {
-    /// Sum of the averages over the GPUs that reported.
-    pub(super) sum: u64,
-    /// How many GPUs reported.
-    pub(super) reported: u32,
-    /// How many GPUs delivered a maximum of their own.
-    pub(super) maxima: u32,
-    /// Largest maximum over them; absent when no maximum was delivered.
-    pub(super) maximum: Option<u16>,
-    /// Whether the average of any of them was that of work.
-    pub(super) works: bool,
-    /// Whether any of them encoded: media work is work, though no kernel runs.
-    pub(super) encodes: bool,
-}
-
-impl Slot {
-    pub(super) fn add_average(&mut self, hundredths: u16) {
-        self.sum += u64::from(hundredths);
-        self.reported += 1;
-        self.works |= percent(hundredths) >= WORKING_PERCENT;
-    }
-
-    pub(super) fn add_maximum(&mut self, hundredths: u16) {
-        self.maximum = self.maximum.max(Some(hundredths));
-    }
-
-    pub(super) fn add(&mut self, other: &Self) {
-        self.sum += other.sum;
-        self.reported += other.reported;
-        self.maximum = self.maximum.max(other.maximum);
-        self.maxima += other.maxima;
-        self.works |= other.works;
-        self.encodes |= other.encodes;
-    }
-
-    /// Whether at least half of the GPUs that ran reported.
-    pub(super) fn counts(&self, running_gpus: u32) -> bool {
-        self.reported > 0 && self.reported * 2 >= running_gpus
-    }
-
-    /// Mean over the GPUs that reported, percent.
-    pub(super) fn mean(&self) -> f64 {
-        self.sum as f64 / HUNDREDTHS / f64::from(self.reported)
-    }
-}
 
 /// What ran in one period, and how far it was busy.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,10 +33,6 @@ pub struct Timeline {
     pub(super) window: Window,
     pub(super) period_seconds: u32,
     pub(super) slots: Vec<Slot>,
-    /// How many GPUs ran in each period.
-    pub(super) running_gpus: Vec<u32>,
-    /// How many instances ran in each period.
-    pub(super) running_instances: Vec<u32>,
     /// How many periods a sample stands for: more than one where a series was asked for
     /// on a coarser grid. Of several series the most.
     pub(super) step: u32,
@@ -101,14 +42,7 @@ impl Timeline {
     /// No data yet, on the grid of a window.
     pub fn new(window: Window, period_seconds: u32) -> Self {
         let length = window.seconds().max(0) as usize / period_seconds.max(1) as usize;
-        Self {
-            window,
-            period_seconds,
-            slots: vec![Slot::default(); length],
-            running_gpus: vec![0; length],
-            running_instances: vec![0; length],
-            step: 1,
-        }
+        Self { window, period_seconds, slots: vec![Slot::default(); length], step: 1 }
     }
 
     /// A timeline of one GPU of one instance, from whether it ran and its maximum
@@ -121,11 +55,11 @@ impl Timeline {
     ) -> Self {
         let mut timeline = Self::new(window, period_seconds);
         for (index, (running, maximum)) in periods.enumerate() {
-            timeline.running_gpus[index] = running;
-            timeline.running_instances[index] = running;
+            let slot = &mut timeline.slots[index];
+            (slot.gpus, slot.instances) = (running, running);
             if let Some(maximum) = maximum {
-                timeline.slots[index].add_maximum(hundredths(maximum));
-                timeline.slots[index].maxima = 1;
+                slot.add_maximum(hundredths(maximum));
+                slot.maxima = 1;
             }
         }
         timeline
@@ -137,29 +71,19 @@ impl Timeline {
             slot.add(added);
         }
         self.step = self.step.max(other.step);
-        self.add_running_only(other);
     }
 
     /// Adds the running time of another timeline but not its figures, which
     /// are of another signal.
     pub fn add_running_only(&mut self, other: &Self) {
-        for (running, added) in self.running_gpus.iter_mut().zip(&other.running_gpus) {
-            *running += added;
-        }
-        let others = other.running_instances.iter();
-        for (running, added) in self.running_instances.iter_mut().zip(others) {
-            *running += added;
+        for (slot, added) in self.slots.iter_mut().zip(&other.slots) {
+            slot.add_running(added);
         }
     }
 
     /// The periods that count: at least half of the running GPUs reported.
     pub(super) fn counted(&self) -> impl DoubleEndedIterator<Item = (usize, &Slot)> {
-        self.slots
-            .iter()
-            .zip(&self.running_gpus)
-            .enumerate()
-            .filter(|(_, (slot, running))| slot.counts(**running))
-            .map(|(index, (slot, _))| (index, slot))
+        self.slots.iter().enumerate().filter(|(_, slot)| slot.counts())
     }
 
     /// The mean over the GPUs in every period that counts, as (period index,
@@ -170,25 +94,21 @@ impl Timeline {
 
     /// What ran in each period, and how many GPUs of it were busy.
     pub fn loads(&self) -> impl Iterator<Item = PeriodLoad> + '_ {
-        let gpus = self.running_gpus.iter().zip(&self.running_instances);
-        self.slots.iter().zip(gpus).map(|(slot, (gpus, instances))| {
-            let busy = slot.counts(*gpus).then(|| slot.mean() / 100.0 * f64::from(*gpus));
-            PeriodLoad {
-                gpus: *gpus,
-                instances: *instances,
-                busy_gpus: if *gpus == 0 { Some(0.0) } else { busy },
-            }
+        self.slots.iter().map(|slot| {
+            let Slot { gpus, instances, .. } = *slot;
+            let busy = slot.counts().then(|| slot.mean() / 100.0 * f64::from(gpus));
+            PeriodLoad { gpus, instances, busy_gpus: if gpus == 0 { Some(0.0) } else { busy } }
         })
     }
 
     /// Whether anything ran, period by period.
     pub fn ran(&self) -> impl Iterator<Item = bool> + '_ {
-        self.running_gpus.iter().map(|gpus| *gpus > 0)
+        self.slots.iter().map(|slot| slot.gpus > 0)
     }
 
     /// The end of the last period in which anything ran.
     pub fn last_ran(&self) -> Option<Timestamp> {
-        let last = self.running_gpus.iter().rposition(|gpus| *gpus > 0)?;
+        let last = self.slots.iter().rposition(|slot| slot.gpus > 0)?;
         let seconds = (last as i64 + 1) * i64::from(self.period_seconds);
         Some(self.window.start + SignedDuration::from_secs(seconds))
     }
@@ -205,11 +125,6 @@ impl Timeline {
             }
         }
         longest
-    }
-
-    /// Number of periods in which anything ran.
-    fn expected_samples(&self) -> usize {
-        self.running_gpus.iter().filter(|gpus| **gpus > 0).count()
     }
 
     /// How long after a launch inside the window a GPU first worked: until the first period
@@ -248,7 +163,7 @@ impl Timeline {
             self.counted().filter_map(|(_, slot)| complete(slot).map(percent)).collect();
         maxima.sort_unstable_by(f64::total_cmp);
         let maxima_complete = maxima.len() == periods;
-        let expected = self.expected_samples().max(periods);
+        let expected = self.ran().filter(|ran| *ran).count().max(periods);
         let samples = |periods: u64| periods.div_ceil(u64::from(self.step.max(1)));
         Some(UtilizationSummary {
             signal,
@@ -281,8 +196,7 @@ impl Timeline {
 
     /// What is missing of the periods that count.
     fn outage(&self) -> Outage {
-        let periods = self.slots.iter().zip(&self.running_gpus);
-        let periods = periods.map(|(slot, running)| (slot.counts(*running), *running > 0));
+        let periods = self.slots.iter().map(|slot| (slot.counts(), slot.gpus > 0));
         outage((self.window, self.period_seconds), periods)
     }
 
@@ -298,18 +212,11 @@ impl Timeline {
         let periods_per_hour = (HOUR_SECONDS / period).max(1) as usize;
         let first = if is_on_grid { (skipped / period) as usize } else { self.slots.len() };
         let slots = self.slots.get(first..).unwrap_or_default();
-        let gpus = self.running_gpus.get(first..).unwrap_or_default();
-        let instances = self.running_instances.get(first..).unwrap_or_default();
-        let hours = slots
-            .chunks_exact(periods_per_hour)
-            .zip(gpus.chunks_exact(periods_per_hour))
-            .zip(instances.chunks_exact(periods_per_hour))
-            .map(|((slots, gpus), instances)| HourCell {
-                maximum: maximum_of_hour(slots, gpus)
-                    .filter(|_| signal == Some(Signal::GpuUtilization)),
-                encodes: slots.iter().any(|slot| slot.encodes),
-                instance_periods: instances.iter().sum(),
-            });
+        let hours = slots.chunks_exact(periods_per_hour).map(|slots| HourCell {
+            maximum: maximum_of_hour(slots).filter(|_| signal == Some(Signal::GpuUtilization)),
+            encodes: slots.iter().any(|slot| slot.encodes),
+            instance_periods: slots.iter().map(|slot| slot.instances).sum(),
+        });
         HourlyActivity::new(
             Timestamp::from_second(start).unwrap_or(self.window.end),
             periods_per_hour as u32,
@@ -344,12 +251,9 @@ impl Timeline {
     /// The largest sum over all GPUs that ran in a period, percent of one GPU; those
     /// that did not report count as the mean of the others.
     fn largest_sum_percent(&self) -> f64 {
-        self.counted()
-            .map(|(index, slot)| {
-                let running = self.running_gpus[index].max(slot.reported);
-                slot.mean() * f64::from(running)
-            })
-            .fold(0.0, f64::max)
+        let sums =
+            self.counted().map(|(_, slot)| slot.mean() * f64::from(slot.gpus.max(slot.reported)));
+        sums.fold(0.0, f64::max)
     }
 
     /// Share (0–1) of the hours with data whose mean is above a percentage.
@@ -395,15 +299,14 @@ impl Timeline {
 
 /// The largest maximum of an hour in hundredths, where it is known: nearly every GPU
 /// that ran delivered its own, or one of them shows work.
-fn maximum_of_hour(slots: &[Slot], running_gpus: &[u32]) -> Option<u16> {
-    let expected: u32 = running_gpus.iter().sum();
-    let delivered: u32 =
-        slots.iter().zip(running_gpus).map(|(slot, running)| slot.maxima.min(*running)).sum();
+fn maximum_of_hour(slots: &[Slot]) -> Option<u16> {
+    let expected: u32 = slots.iter().map(|slot| slot.gpus).sum();
+    let delivered: u32 = slots.iter().map(|slot| slot.maxima.min(slot.gpus)).sum();
     let is_complete = f64::from(delivered) >= f64::from(expected) * MEASURED_SHARE_OF_AN_HOUR;
     let largest = slots.iter().filter_map(|slot| slot.maximum).max();
     largest.filter(|maximum| is_complete || percent(*maximum) >= ACTIVE_PERCENT)
 }
 
 #[cfg(test)]
-#[path = "hours_tests.rs"]
+#[path = "timeline_tests.rs"]
 mod tests;

@@ -1,14 +1,10 @@
 //! How each instance of a fleet was used, from its series one after another.
 
-use super::counted::Counted;
-use super::device::{DeviceUsage, counts};
-use super::grid::{Grid, OpenGrid};
-use super::histogram::{Histogram, Scale, hundredths};
-use super::packed::Column;
-use super::records::Records;
+use super::amount::{Amount, amounts_to_figures};
+use super::grid::{Grid, OpenGrid, Slot};
+use super::histogram::{Column, hundredths};
+use super::records::joined;
 use super::series::SeriesKey;
-use super::timeline::Slot;
-use super::traffic::Traffic;
 use super::{Points, Series};
 use crate::domain::{
     JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Signal, Statistic, Window,
@@ -29,13 +25,6 @@ pub(super) struct Added {
     pub(super) rejected: Rejected,
 }
 
-/// CPU of an instance.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct CpuUse {
-    pub(super) counted: Counted,
-    pub(super) percents: Histogram,
-}
-
 /// How one instance was used. Two of the same instance at different times add up.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
@@ -45,19 +34,17 @@ pub struct Usage {
     pub(super) places: BTreeMap<SeriesKey, Column>,
     /// Grids of sources that measured what a better one measured too.
     pub(super) outranked: BTreeSet<(Signal, SeriesSource)>,
-    pub(super) gpus: BTreeMap<u16, DeviceUsage>,
-    pub(super) cpu: Option<CpuUse>,
+    /// The GPUs that any series is of.
+    pub(super) gpus: BTreeSet<u16>,
+    /// What each series amounts to of which more is known than its periods.
+    pub(super) amounts: BTreeMap<SeriesKey, Amount>,
     /// 1 in each period in which a GPU encoded.
     pub(super) encodes: Column,
-    /// Maxima of CPU, where they were asked for.
-    pub(super) cpu_peak: Option<CpuUse>,
-    pub(super) received: Option<Traffic>,
-    pub(super) sent: Option<Traffic>,
 }
 
 /// How each instance of a fleet was used.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Usages(BTreeMap<ResourceId, Usage>);
+pub struct Usages(pub(super) BTreeMap<ResourceId, Usage>);
 
 /// Reduces series to [`Usages`], in any order; those of one instance side by side are
 /// the fastest. Of two series of the same thing the first in order of source counts,
@@ -98,7 +85,7 @@ struct OpenUsage {
     places: BTreeMap<SeriesKey, Vec<bool>>,
     encodes: Vec<bool>,
     /// Not reduced yet, because more records of them may follow.
-    records: Records,
+    records: BTreeMap<SeriesKey, Vec<Series>>,
 }
 
 impl Usages {
@@ -122,17 +109,6 @@ impl Usages {
         self.0.insert(instance, usage);
     }
 
-    pub(super) fn into_each(self) -> impl Iterator<Item = (ResourceId, Usage)> {
-        self.0.into_iter()
-    }
-
-    /// Changes the usage of an instance, where there is any.
-    pub(super) fn change(&mut self, instance: &ResourceId, change: impl FnOnce(&mut Usage)) {
-        if let Some(usage) = self.0.get_mut(instance) {
-            change(usage);
-        }
-    }
-
     /// Keeps the usage of some instances.
     pub fn retain(&mut self, keep: impl Fn(&ResourceId) -> bool) {
         self.0.retain(|instance, _| keep(instance));
@@ -151,7 +127,7 @@ impl Usages {
     pub fn keep_running(&mut self, of: impl Fn(&ResourceId) -> bool) {
         for (_, usage) in self.0.iter_mut().filter(|(instance, _)| of(instance)) {
             usage.gpus.clear();
-            (usage.received, usage.sent) = (None, None);
+            usage.amounts.retain(|(metric, ..), _| *metric == Metric::CpuUtilization);
             usage.places.retain(|(metric, ..), _| metric.is_on_grid());
         }
     }
@@ -218,7 +194,7 @@ impl UsageBuilder {
             self.open = Some((series.instance.clone(), known.open(self.frame.periods)));
         }
         if let Some((_, open)) = &mut self.open {
-            open.records.add(series.clone());
+            open.keep(series.clone());
         }
     }
 
@@ -244,18 +220,22 @@ impl UsageBuilder {
 }
 
 impl OpenUsage {
+    fn keep(&mut self, record: Series) {
+        self.records.entry(record.key()).or_default().push(record);
+    }
+
     /// Reduces the records that were added.
     fn reduce(&mut self, frame: Frame, scratch: &mut Vec<u32>) {
-        for records in std::mem::take(&mut self.records).into_each() {
+        for records in std::mem::take(&mut self.records).into_values() {
             let signal = records.first().and_then(|first| Signal::of(first.metric));
-            let (Some(series), other_grids, outranked) = Records::joined(records) else { continue };
+            let (Some(series), other_grids, outranked) = joined(records) else { continue };
             if let Some(signal) = signal {
                 let outranked = outranked.into_iter().map(|source| (signal, source));
                 self.usage.outranked.extend(outranked);
             }
             if self.add(&series, frame, scratch) && !other_grids.is_empty() {
                 let mut others = Self::default();
-                other_grids.into_iter().for_each(|record| others.records.add(record));
+                other_grids.into_iter().for_each(|record| others.keep(record));
                 others.reduce(frame, scratch);
                 self.take(0, &others.close(), frame.periods);
             }
@@ -274,7 +254,7 @@ impl OpenUsage {
         };
         let signal = Signal::of(metric);
         if let Some(gpu) = series.gpu {
-            self.usage.gpus.entry(gpu).or_default();
+            self.usage.gpus.insert(gpu);
         }
         let key = series.key();
         if let Some(known) = self.usage.added.get(&key).copied() {
@@ -304,26 +284,12 @@ impl OpenUsage {
             grid.step = grid.step.max(step);
             add_points(&mut grid.slots, series, step);
         }
-        if let Some(gpu) = series.gpu.and_then(|gpu| self.usage.gpus.get_mut(&gpu)) {
-            gpu.take(metric, statistic, points, scratch);
+        if amounts_to_figures(key) {
+            self.usage.amounts.insert(key, Amount::of(series, scratch));
         }
-        match (metric, statistic) {
-            (Metric::GpuEncoderSessions, Statistic::Maximum) => {
-                self.encodes.resize(periods, false);
-                mark_samples(&mut self.encodes, series, frame, |sessions| sessions > 0.0);
-            }
-            (Metric::CpuUtilization, Statistic::Average | Statistic::Maximum) => {
-                let cpu = CpuUse {
-                    counted: Counted::of(points),
-                    percents: counts(points, Scale::Percent, scratch),
-                };
-                let usage = &mut self.usage;
-                let is_average = statistic == Statistic::Average;
-                *(if is_average { &mut usage.cpu } else { &mut usage.cpu_peak }) = Some(cpu);
-            }
-            (Metric::NetworkIn, Statistic::Sum) => self.usage.received = Traffic::of(points),
-            (Metric::NetworkOut, Statistic::Sum) => self.usage.sent = Traffic::of(points),
-            _ => {}
+        if (metric, statistic) == (Metric::GpuEncoderSessions, Statistic::Maximum) {
+            self.encodes.resize(periods, false);
+            mark_samples(&mut self.encodes, series, frame, |sessions| sessions > 0.0);
         }
         true
     }
@@ -445,7 +411,7 @@ impl Usage {
         let frame = Frame::of(window, period_seconds);
         let mut open = OpenUsage::default();
         for record in series {
-            open.records.add(record.clone());
+            open.keep(record.clone());
         }
         open.reduce(frame, &mut Vec::new());
         open.close()
@@ -454,7 +420,7 @@ impl Usage {
     fn open(self, periods: usize) -> OpenUsage {
         let grids = self.grids.iter().map(|(key, grid)| {
             let mut open = OpenGrid::new(periods);
-            open.add(grid);
+            open.add_from(0, grid);
             (*key, open)
         });
         let marks = |column: &Column| column.values().map(|mark| mark == 1).collect();
@@ -463,7 +429,7 @@ impl Usage {
             grids: grids.collect(),
             places: places.map(|(key, column)| (*key, marks(column))).collect(),
             encodes: marks(&self.encodes),
-            records: Records::default(),
+            records: BTreeMap::new(),
             usage: self,
         }
     }
@@ -496,26 +462,13 @@ impl Usage {
             known.is_empty &= added.is_empty;
             known.rejected = known.rejected.plus(added.rejected);
         }
-        for (gpu, device) in &other.gpus {
-            self.gpus.entry(*gpu).or_default().merge(device);
-        }
-        let of_cpu = [(&mut self.cpu, &other.cpu), (&mut self.cpu_peak, &other.cpu_peak)];
-        for (mine, theirs) in of_cpu {
-            match (mine.as_mut(), theirs) {
-                (Some(mine), Some(theirs)) => {
-                    mine.counted.merge(theirs.counted);
-                    mine.percents = mine.percents.merge(&theirs.percents);
+        self.gpus.extend(&other.gpus);
+        for (key, theirs) in &other.amounts {
+            match self.amounts.get_mut(key) {
+                Some(mine) => mine.merge(theirs),
+                None => {
+                    self.amounts.insert(*key, theirs.clone());
                 }
-                (None, theirs) => mine.clone_from(theirs),
-                (Some(_), None) => {}
-            }
-        }
-        let pairs = [(&mut self.received, other.received), (&mut self.sent, other.sent)];
-        for (mine, theirs) in pairs {
-            match (mine.as_mut(), theirs) {
-                (Some(mine), Some(theirs)) => mine.merge(theirs),
-                (None, theirs) => *mine = theirs,
-                (Some(_), None) => {}
             }
         }
     }
@@ -524,13 +477,10 @@ impl Usage {
         self.added.retain(|(metric, ..), _| !metric.is_on_grid());
         self.grids.clear();
         self.outranked.clear();
-        (self.cpu, self.cpu_peak) = (None, None);
+        self.amounts.retain(|(metric, ..), _| !metric.is_on_grid());
         self.places.retain(|(metric, ..), _| !metric.is_on_grid());
         let added = &self.added;
-        self.gpus.retain(|index, gpu| {
-            gpu.forget_utilization();
-            added.keys().any(|(_, of, _)| *of == Some(*index))
-        });
+        self.gpus.retain(|index| added.keys().any(|(_, of, _)| *of == Some(*index)));
     }
 }
 

@@ -207,9 +207,9 @@ fn the_busiest_hour_is_one_of_the_clock() {
     let traffic =
         Series { points, rejected, ..series(KEYS[8], &vec![None; PERIODS as usize], |_| true) };
     let usage = Usage::of([&traffic], window, PERIOD);
-    let received = usage.received.expect("it was measured");
-    assert_eq!(received.bytes, 64_424_509_440);
-    assert!((received.busiest_hour_gbps - 0.429_496_729_6).abs() < 1e-12);
+    let received = &usage.amounts[&KEYS[8]];
+    assert_eq!(received.sum, Some(64_424_509_440));
+    assert!((received.max.expect("it was measured") - 0.429_496_729_6).abs() < 1e-12);
 }
 
 #[test]

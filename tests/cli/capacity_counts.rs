@@ -252,8 +252,9 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
         assert_eq!(outcome.stderr, expected, "{shown}");
     }
     let (outcome, path) = run("{\"MetricDataResults\": [", &["--per-gpu", "10"]);
-    let expected = format!("error: {path} is not complete JSON\n  caused by: ");
+    let expected = format!("error: invalid request counts in {path}");
     assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("\n  caused by: EOF while parsing"), "{}", outcome.stderr);
     let (outcome, path) =
         run(&metric("\"Timestamps\": [1], \"Values\": [-1]"), &["--per-gpu", "10"]);
     let expected = format!(

@@ -158,8 +158,8 @@ fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
 fn every_variable_is_in_the_page() {
     let text = page("configuration.md");
     let sources = [
-        "estate.rs", "audit.rs", "check.rs", "history/digest.rs", "cache.rs", "pricing.rs",
-        "prometheus.rs",
+        "estate.rs", "aws_args.rs", "audit.rs", "check.rs", "history/trend.rs", "cache.rs",
+        "pricing.rs", "prometheus.rs",
     ];
     let known: BTreeSet<String> = sources
         .iter()

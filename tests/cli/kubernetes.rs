@@ -251,9 +251,9 @@ fn what_is_no_output_of_kubectl_is_refused() {
     let twice = r#"{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Node",
         "apiVersion": "v1", "metadata": {"name": "a"}, "status": {"capacity": {"cpu": "many"}}}]}"#;
     for (name, content, words) in [
-        ("text.json", "not JSON", "is not complete output of `kubectl get -o json`"),
-        ("short.json", "{\"kind\": \"List\"", "is not complete output"),
-        ("list.json", "[]", "is not complete output"),
+        ("text.json", "not JSON", "invalid output of `kubectl get -o json`"),
+        ("short.json", "{\"kind\": \"List\"", "invalid output of `kubectl"),
+        ("list.json", "[]", "invalid output of `kubectl"),
         ("empty.json", "{\"kind\": \"List\", \"items\": []}", "no Kubernetes node in"),
         ("kindless.json", "{\"items\": [{}]}", "missing field `kind`"),
         ("wrong.json", twice, "at `items[0]`"),

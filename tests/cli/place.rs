@@ -270,7 +270,7 @@ fn bad_input_ends_with_the_nearest_possibility() {
             "--max-gpus 8",
         ),
         (row("fit,A10G,0,1,,"), &[], "jobs.csv:2", "docs/planners/place.md"),
-        ("name,gpu\n".to_owned(), &[], "no column `gpus`", "docs/planners/place.md"),
+        ("name,gpu\n".to_owned(), &[], "missing column `gpus`", "docs/planners/place.md"),
     ] {
         let outcome = run_with(&jobs, &[&PLAN[..], further].concat());
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{jobs}");

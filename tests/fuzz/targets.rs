@@ -6,9 +6,9 @@ use crate::fuzz::{corpus, mutate};
 use fastrand::Rng;
 use gpucost::config::{read_policy, read_settings};
 use gpucost::sources::files::{
-    Keep, ReadOptions, RequestCountsError, open_samples, read_arrivals, read_commitments,
-    read_demand, read_estate, read_jobs, read_own_prices, read_price_cache, read_report,
-    read_request_counts, read_terraform_plan, read_units,
+    InvalidJson, Keep, ReadOptions, RequestCountsError, open_samples, read_arrivals,
+    read_commitments, read_demand, read_estate, read_jobs, read_own_prices, read_price_cache,
+    read_report, read_request_counts, read_terraform_plan, read_units,
 };
 use gpucost::sources::kubernetes::read_kubectl;
 use std::fs;
@@ -247,7 +247,11 @@ fn counts_of(path: &Path) -> bool {
     match found {
         Ok(_) => true,
         Err(error) => {
-            matches!(error, RequestCountsError::Wrong { .. } | RequestCountsError::Unusable { .. })
+            matches!(
+                error,
+                RequestCountsError::Json { source: InvalidJson::Value(_), .. }
+                    | RequestCountsError::Unusable { .. }
+            )
         }
     }
 }

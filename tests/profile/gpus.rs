@@ -3,7 +3,7 @@
 
 use crate::profile::stub::{Stage, missing, reading, sample};
 use gpucost::domain::{FineSample, GpuProcess, MigSlot, ThrottleReasons};
-use gpucost::sources::gpus::GpuSource;
+use gpucost::sources::GpuSource;
 
 const MIB_PER_SECOND: f64 = 1_048_576.0;
 

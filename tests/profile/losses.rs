@@ -2,7 +2,7 @@
 
 use crate::profile::stub::{Stage, missing, reading, sample};
 use gpucost::domain::{GpuSample, Loss};
-use gpucost::sources::gpus::GpuSource;
+use gpucost::sources::GpuSource;
 use std::fs;
 
 #[test]

@@ -2,7 +2,7 @@
 //! a trace of their own, so that tests may run side by side.
 
 use gpucost::domain::{GpuReading, GpuSample};
-use gpucost::sources::gpus::GpuSource;
+use gpucost::sources::GpuSource;
 use gpucost::sources::nvml::{NvmlError, NvmlSource, Record};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,10 +5,8 @@ use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need, RULES};
 use std::collections::BTreeSet;
 
 /// Files and folders in `src/rules/` that hold no rule about workloads.
-const SHARED_FILES: [&str; 9] = [
-    "classification", "clusters", "commitments", "compute_optimizer", "device_alert", "managed",
-    "mod", "registry", "subject",
-];
+const SHARED_FILES: [&str; 6] =
+    ["classification", "clusters", "commitments", "device_alert", "mod", "subject"];
 
 fn ids() -> BTreeSet<String> {
     rule_ids().into_iter().map(str::to_owned).collect()

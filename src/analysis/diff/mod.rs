@@ -292,10 +292,6 @@ impl KpiDelta {
     pub fn change(&self) -> Option<KpiValue> {
         self.new?.minus(self.old?)
     }
-
-    pub fn is_changed(&self) -> bool {
-        self.old != self.new
-    }
 }
 
 /// What units of work cost before and now.

@@ -79,21 +79,23 @@ impl RuleEvaluation {
         self.missing_data.push(MissingData::of(gap, vec![rule.to_owned()]));
     }
 
-    /// A violation of the rule itself.
-    pub(super) fn violated(
-        &mut self,
-        severity: Severity,
-        words: Words,
-        past: Option<BaselineState>,
-    ) {
-        let Check { rule, scope, place, .. } = &self.check;
+    /// A violation of the rule itself, by what it demands and what was observed, unless `words`
+    /// say otherwise.
+    pub fn violated(&mut self, severity: Severity, mut words: Words, past: Option<BaselineState>) {
+        let Check { rule, scope, place, limit, observed, .. } = &self.check;
+        if words.limit.is_empty() {
+            words.limit.clone_from(limit);
+        }
+        if words.observed.is_empty() {
+            words.observed = observed.clone().unwrap_or_default();
+        }
         let violation = words.violation(rule, severity, scope, place.clone());
         self.violations.push(Candidate { violation, name: None, past });
     }
 
     /// A warning about one workload, or about anything else with an id and a name, such as a
     /// capacity reservation.
-    pub(super) fn violated_by(&mut self, id: &str, name: &str, words: Words, past: BaselineState) {
+    pub fn violated_by(&mut self, id: &str, name: &str, words: Words, past: BaselineState) {
         let mut place = self.check.place.clone();
         if let (Place::PolicyLine { line, .. }, Some(own)) = (&mut place, words.line) {
             *line = own;
@@ -131,13 +133,7 @@ pub(super) struct Words {
 
 impl Words {
     /// A violation of a rule in a scope, which is no workload.
-    pub(super) fn violation(
-        self,
-        rule: &str,
-        severity: Severity,
-        scope: &str,
-        place: Place,
-    ) -> Violation {
+    pub fn violation(self, rule: &str, severity: Severity, scope: &str, place: Place) -> Violation {
         let aspect = self.aspect.map_or_else(String::new, |aspect| format!(":{aspect}"));
         Violation {
             rule: rule.to_owned(),
@@ -178,10 +174,7 @@ pub(super) fn explain(audited: &AuditedWorkload) -> String {
 /// The gaps that a rule is incomplete by: those about what it rests on, and those of which nobody
 /// knows what they are about. Instances are a part of everything. A filter by tag, or a rule about
 /// tags, rests on tags too: what has none that were read may belong to it.
-pub(super) fn unseen<'a>(
-    audit: &'a Audit,
-    rests_on: &'a [Hidden],
-) -> impl Iterator<Item = &'a Gap> {
+pub fn unseen<'a>(audit: &'a Audit, rests_on: &'a [Hidden]) -> impl Iterator<Item = &'a Gap> {
     let is_by_tag = !audit.tag_filters.is_empty();
     audit.gaps.iter().filter(move |gap| {
         let hidden = gap.hides();

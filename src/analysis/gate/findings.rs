@@ -16,12 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const STOPPED_WITH_STORAGE: &str = "stopped-with-storage";
 
-/// Every ban on findings.
-pub(super) fn forbidden(gate: Gate<'_>) -> Vec<RuleEvaluation> {
-    gate.policy.forbidden.iter().map(|ban| judge_ban(gate, ban)).collect()
-}
-
-fn judge_ban(Gate { audit, policy, baseline }: Gate<'_>, ban: &Forbidden) -> RuleEvaluation {
+/// A ban on findings.
+pub fn forbidden(Gate { audit, policy, baseline }: Gate<'_>, ban: &Forbidden) -> RuleEvaluation {
     let limit = match ban.severity {
         Severity::Info => "no finding".to_owned(),
         Severity::Warning => "no warning or critical finding".to_owned(),
@@ -209,11 +205,7 @@ fn hides_claims(gap: &Gap) -> bool {
         })
 }
 
-pub(super) fn price_age(
-    audit: &Audit,
-    policy: &GatePolicy,
-    as_of: Timestamp,
-) -> Option<RuleEvaluation> {
+pub fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) -> Option<RuleEvaluation> {
     let workloads = &audit.workloads;
     let is_unpriced = workloads.iter().any(|audited| audited.workload.unpriced.is_some());
     let mut evaluation = age_of_prices(audit.prices.oldest_seen_on(), is_unpriced, policy, as_of)?;
@@ -231,9 +223,8 @@ pub(super) fn age_of_prices(
 ) -> Option<RuleEvaluation> {
     let limit = policy.price_age?;
     let most = span(limit.max_age.as_hours());
-    let limit_words = format!("at most {most}");
-    let mut judge =
-        RuleEvaluation::new(policy, policy_rule::PRICE_AGE, "everything", &limit_words, limit.line);
+    let (rule, words) = (policy_rule::PRICE_AGE, format!("at most {most}"));
+    let mut judge = RuleEvaluation::new(policy, rule, "everything", words, limit.line);
     match oldest {
         Some(oldest) => {
             let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
@@ -242,8 +233,6 @@ pub(super) fn age_of_prices(
             if age > limit.max_age {
                 let words = Words {
                     title: format!("the oldest price is {observed}; the policy allows {most}"),
-                    observed,
-                    limit: limit_words,
                     steps: vec!["`gpucost pricing refresh` reads new prices".to_owned()],
                     ..Words::default()
                 };

@@ -150,7 +150,7 @@ fn unrecorded(forecast: &Forecast, month: Span) -> Option<[String; 2]> {
 
 /// Hours without a price of the recorded days of a month, and of the day whose state goes on.
 fn unpriced_hours(ledger: &Ledger, month: Span, forecast: &Forecast) -> Decimal {
-    let rows = ledger.rows().iter();
+    let rows = ledger.rows.iter();
     let earlier = rows.filter(|row| month.holds(row.day) && row.day != forecast.state_day);
     Sums::of(ledger, earlier).unpriced_hours + forecast.unpriced_hours
 }
@@ -164,7 +164,7 @@ fn unread(
 ) -> BTreeMap<(GapSubject, String), Date> {
     let mut dates = BTreeMap::new();
     for (day, read) in ledger.days().filter(|(day, _)| month.holds(*day) || *day == state_day) {
-        let gaps = read.unread().iter().filter(|gap| concerns(gap, scope));
+        let gaps = read.unread.iter().filter(|gap| concerns(gap, scope));
         // Runs of several scopes may say the same.
         dates.extend(gaps.map(|gap| ((gap.what.clone(), gap.place.clone()), day)));
         if day != state_day {
@@ -220,7 +220,7 @@ fn name_of(month: Span) -> String {
 
 /// What recorded days of a month cost, also those with places that were not read.
 fn spent_in(ledger: &Ledger, month: Span) -> Money {
-    let rows = ledger.rows().iter().filter(|row| month.holds(row.day));
+    let rows = ledger.rows.iter().filter(|row| month.holds(row.day));
     ledger.money(Sums::of(ledger, rows).spend).rounded()
 }
 
@@ -245,7 +245,6 @@ fn violated(
             name_of(month)
         ),
         observed,
-        limit: format!("{limit} in {}", name_of(month)),
         monthly: Some(over),
         steps: vec![
             format!(

@@ -5,9 +5,6 @@ mod baseline;
 mod evaluation;
 mod findings;
 mod forecasts;
-mod glob;
-mod measured;
-mod names;
 mod planned;
 mod policy;
 pub mod policy_rule;
@@ -15,20 +12,19 @@ mod report;
 mod spelling;
 mod spending;
 mod suppress;
+mod workload_rules;
 
 pub use baseline::Baseline;
 pub use forecasts::SpendHistory;
-pub use glob::Glob;
 pub use planned::{gate_plan, unjudged_by_plan};
 pub use policy::{
-    Allowance, Budget, BudgetBasis, CoverageFloor, Forbidden, GatePolicy, PriceAgeLimit, Refusal,
-    RequiredTag, Scope, Suppression, UtilizationFloor, WasteLimit,
+    Allowance, Budget, BudgetBasis, CoverageFloor, Forbidden, GatePolicy, Glob, PriceAgeLimit,
+    Refusal, RequiredTag, Scope, Suppression, UtilizationFloor, WasteLimit,
 };
 pub use report::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place,
     SettingChange, SettingsUse, Suppressed, Violation,
 };
-
 pub use spelling::{Spelling, spelled_region, spelled_type};
 
 use super::{Audit, AuditedWorkload, ledger};
@@ -48,7 +44,8 @@ pub fn gate(
     (as_of, now): (Timestamp, Timestamp),
 ) -> GateReport {
     let gate = Gate { audit, policy, baseline };
-    let mut evaluations = spending::budgets(gate);
+    let mut evaluations: Vec<_> =
+        spending::run_rate_budgets(policy).map(|budget| spending::budget(gate, budget)).collect();
     let audited = forecasts::Audited {
         accounts: &audit.accounts,
         regions: &audit.regions,
@@ -56,12 +53,14 @@ pub fn gate(
     };
     evaluations.extend(forecasts::budgets(policy, history, &audited, as_of));
     evaluations.extend(spending::waste(gate));
-    evaluations.extend(measured::utilization(gate));
-    evaluations.extend(measured::coverage(gate));
-    evaluations.extend(names::tags(gate));
-    evaluations.extend(names::places(gate));
+    let floors = policy.utilization.iter();
+    evaluations
+        .extend(floors.map(|(kind, floor)| workload_rules::utilization(gate, *kind, *floor)));
+    evaluations.extend(workload_rules::coverage(gate));
+    evaluations.extend(policy.required_tags.iter().map(|tag| workload_rules::tag(gate, tag)));
+    evaluations.extend(workload_rules::places(gate));
     evaluations.extend(findings::price_age(audit, policy, as_of));
-    evaluations.extend(findings::forbidden(gate));
+    evaluations.extend(policy.forbidden.iter().map(|ban| findings::forbidden(gate, ban)));
     evaluations.sort_by_key(|evaluation| line_of(&evaluation.check.place));
 
     let workloads = audit.workloads.iter().map(|audited| &audited.workload);

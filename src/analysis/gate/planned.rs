@@ -2,8 +2,8 @@
 //! rules that need no measurement.
 
 use super::evaluation::{Candidate, RuleEvaluation, Words};
-use super::names::{refused, tag_words};
 use super::spending::run_rate_budgets;
+use super::workload_rules::{refused, tag_words};
 use super::{
     Allowance, BaselineState, Budget, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
     line_of, policy_rule, spelling, suppress,
@@ -124,10 +124,9 @@ impl PlanGate<'_> {
     fn budget(&self, budget: &Budget) -> RuleEvaluation {
         let limit = budget.monthly_limit;
         let zero = Money::zero(limit.currency());
-        let words = format!("{limit} per month");
+        let (rule, words) = (policy_rule::BUDGET, format!("{limit} per month"));
         let scope = budget.scope.to_string();
-        let (rule, line) = (policy_rule::BUDGET, budget.line);
-        let mut judge = RuleEvaluation::new(self.policy, rule, scope.as_str(), &words, line);
+        let mut judge = RuleEvaluation::new(self.policy, rule, &scope, words, budget.line);
         let (mut after, mut delta, mut perhaps) = (zero, zero, Decimal::ZERO);
         let mut open: Vec<Gap> = Vec::new();
         // What is not known of today matters only to whether the plan costs more.
@@ -188,8 +187,6 @@ impl PlanGate<'_> {
                      {limit}; the plan changes it by {}",
                     delta.signed()
                 ),
-                observed: format!("{after} per month after the plan"),
-                limit: words,
                 monthly: Some(over),
                 steps: STEPS.map(str::to_owned).to_vec(),
                 aspect: Some(limit.currency().code().to_owned()),
@@ -237,7 +234,7 @@ impl PlanGate<'_> {
                 value.is_none_or(|value| value.trim().is_empty())
             };
             let was_so = row.accelerated_before().is_some_and(was_so);
-            self.add(&mut judge, policy_rule::REQUIRED_TAGS, row, words, was_so);
+            self.add(&mut judge, row, words, was_so);
         }
         judge.observed(kept.words("with it"));
         judge
@@ -289,7 +286,7 @@ impl PlanGate<'_> {
                 let title = format!("{} would use the {} {name}", row.address, asked.noun);
                 let monthly = side.monthly.as_ref().ok().copied();
                 let words = refused(refusal, name, title, monthly, (asked.step)(name));
-                self.add(&mut judge, asked.rule, row, words, known);
+                self.add(&mut judge, row, words, known);
             }
             kept.open += usize::from(missing.is_some() && !is_refused);
             kept.kept += usize::from(missing.is_none() && !is_refused);
@@ -313,14 +310,7 @@ impl PlanGate<'_> {
 
     /// A violation by one resource. What it was before, it may stay, unless there
     /// would be more of it.
-    fn add(
-        &self,
-        judge: &mut RuleEvaluation,
-        rule: &str,
-        row: &PlannedRow,
-        words: Words,
-        was_so: bool,
-    ) {
+    fn add(&self, judge: &mut RuleEvaluation, row: &PlannedRow, words: Words, was_so: bool) {
         let count = |side: Option<&PlannedSide>| side.and_then(|side| side.count);
         let grows = count(row.accelerated_after()) > count(row.accelerated_before());
         let is_kept = row.action != PlanAction::Create && was_so && !grows;
@@ -335,6 +325,7 @@ impl PlanGate<'_> {
             address: row.address.clone(),
             line: None,
         };
+        let rule = &judge.check.rule;
         let violation = words.violation(rule, Severity::Warning, &row.address, place);
         let past = if is_kept { BaselineState::Known } else { BaselineState::New };
         judge.violations.push(Candidate { violation, name: None, past: Some(past) });

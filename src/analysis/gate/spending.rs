@@ -21,21 +21,17 @@ const WASTE_STEPS: [&str; 2] = [
     "stop or release it, or add a suppression with owner and expiry date",
 ];
 
-/// Every budget of a policy that is about what runs now.
-pub(super) fn budgets(gate: Gate<'_>) -> Vec<RuleEvaluation> {
-    run_rate_budgets(gate.policy).map(|budget| judge_budget(gate, budget)).collect()
-}
-
 /// Budgets of a month of what runs now.
 pub(super) fn run_rate_budgets(policy: &GatePolicy) -> impl Iterator<Item = &Budget> {
     policy.budgets.iter().filter(|budget| budget.basis == BudgetBasis::RunRate)
 }
 
-fn judge_budget(Gate { audit, policy, baseline }: Gate<'_>, budget: &Budget) -> RuleEvaluation {
+/// One of them.
+pub fn budget(Gate { audit, policy, baseline }: Gate<'_>, budget: &Budget) -> RuleEvaluation {
     let limit = budget.monthly_limit;
-    let words_of_limit = format!("{limit} per month");
     let (rule, scope) = (policy_rule::BUDGET, budget.scope.to_string());
-    let mut judge = RuleEvaluation::new(policy, rule, scope, &words_of_limit, budget.line);
+    let words = format!("{limit} per month");
+    let mut judge = RuleEvaluation::new(policy, rule, scope, words, budget.line);
     let inside: Vec<Entry<'_>> = within(audit, &budget.scope).collect();
     let costs = inside.iter().filter_map(|entry| entry.monthly);
     let costs = costs.filter(|cost| cost.currency() == limit.currency());
@@ -51,13 +47,11 @@ fn judge_budget(Gate { audit, policy, baseline }: Gate<'_>, budget: &Budget) -> 
                 "{} costs {spent} per month, {over} over its budget of {limit}",
                 budget.called()
             ),
-            observed: format!("{spent} per month"),
-            limit: words_of_limit,
             monthly: Some(over),
             steps: BUDGET_STEPS.map(str::to_owned).to_vec(),
             aspect: Some(limit.currency().code().to_owned()),
-            line: None,
             before: then.map(|then| format!("{then} per month")),
+            ..Words::default()
         };
         judge.violated(Severity::Critical, words, Some(past));
         judge.lacks_if_accepted();
@@ -148,8 +142,8 @@ pub(super) fn waste(gate: Gate<'_>) -> Vec<RuleEvaluation> {
 
 fn waste_amount(gate: Gate<'_>, limit: Money, line: usize) -> RuleEvaluation {
     let Gate { audit, policy, baseline } = gate;
-    let limit_words = format!("{limit} per month");
-    let mut judge = RuleEvaluation::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
+    let words = format!("{limit} per month");
+    let mut judge = RuleEvaluation::new(policy, policy_rule::WASTE, EVERYTHING, words, line);
     match audit.totals.monthly_waste {
         Some(waste) if waste.currency() != limit.currency() => {
             let cause = Cause::of(CauseKind::WasteNotInLimit, [waste.currency().code()]);
@@ -163,13 +157,11 @@ fn waste_amount(gate: Gate<'_>, limit: Money, line: usize) -> RuleEvaluation {
                     BaselineState::over(limit.amount(), then.map(Money::amount), waste.amount());
                 let words = Words {
                     title: format!("{waste} per month is wasted, more than {limit}"),
-                    observed: format!("{waste} per month"),
-                    limit: limit_words,
                     monthly: Some(waste),
                     steps: WASTE_STEPS.map(str::to_owned).to_vec(),
                     aspect: Some("monthly".to_owned()),
-                    line: None,
                     before: then.map(|then| format!("{then} per month")),
+                    ..Words::default()
                 };
                 judge.violated(Severity::Critical, words, Some(past));
             }
@@ -186,8 +178,8 @@ fn waste_amount(gate: Gate<'_>, limit: Money, line: usize) -> RuleEvaluation {
 fn waste_percent(gate: Gate<'_>, limit: Decimal, line: usize) -> RuleEvaluation {
     let Gate { audit, policy, baseline } = gate;
     let limit = limit.normalize();
-    let limit_words = format!("{limit}% of the cost");
-    let mut judge = RuleEvaluation::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
+    let words = format!("{limit}% of the cost");
+    let mut judge = RuleEvaluation::new(policy, policy_rule::WASTE, EVERYTHING, words, line);
     let totals = &audit.totals;
     let amount = |money: Option<Money>| money.map(Money::amount);
     let share = share_of(amount(totals.monthly_waste), amount(totals.monthly_cost));
@@ -207,13 +199,11 @@ fn waste_percent(gate: Gate<'_>, limit: Decimal, line: usize) -> RuleEvaluation 
                 title: format!(
                     "{shown} of the cost is wasted, {waste} per month, more than {limit}%"
                 ),
-                observed: format!("{shown} of the cost"),
-                limit: limit_words,
                 monthly: Some(waste),
                 steps: WASTE_STEPS.map(str::to_owned).to_vec(),
                 aspect: Some("percent".to_owned()),
-                line: None,
                 before: then.map(|then| format!("{}% of the cost", shown_over(then, limit))),
+                ..Words::default()
             };
             judge.violated(Severity::Critical, words, Some(past));
         }

@@ -99,6 +99,13 @@ impl SpotReport {
     }
 }
 
+/// What the spot market is judged by.
+#[derive(Clone, Copy)]
+struct Market<'a> {
+    prices: &'a Prices<'a>,
+    policy: &'a Policy,
+}
+
 /// Spot for one type, by prices alone: the job runs all hours of a month.
 pub fn assess_type(
     key: &PriceKey,
@@ -107,31 +114,27 @@ pub fn assess_type(
     policy: &Policy,
 ) -> SpotAssessment {
     let hours = policy.hours_per_month * Decimal::from(job.nodes);
-    assess(key, job, job.nodes as usize, hours, prices, policy)
+    assess(key, job, (job.nodes as usize, hours), Market { prices, policy })
 }
 
 /// Spot for every workload as the plan of an audit leaves it. What moves, and what that
 /// saves, is what the plan says.
 pub fn planned_spot(audit: &Audit, estate: &Estate, policy: &Policy) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let market = Market { prices: &prices, policy };
     let assessments = audit.workloads.iter();
     let mut assessments: Vec<SpotAssessment> =
-        assessments.map(|audited| planned(audited, audit.accepted, &prices, policy)).collect();
+        assessments.map(|audited| planned(audited, audit.accepted, market)).collect();
     sort(&mut assessments);
     SpotReport { as_of: audit.as_of, is_today: false, assessments, gaps: audit.gaps.clone() }
 }
 
-fn planned(
-    audited: &AuditedWorkload,
-    accepted: Risk,
-    prices: &Prices<'_>,
-    policy: &Policy,
-) -> SpotAssessment {
+fn planned(audited: &AuditedWorkload, accepted: Risk, market: Market<'_>) -> SpotAssessment {
     let workload = &audited.workload;
-    let job = |count: usize| job(workload, count, Checkpointing::default(), accepted, policy);
+    let job =
+        |count: usize| job(workload, count, Checkpointing::default(), accepted, market.policy);
     let Some(stage) = audited.alternatives.left_by(&audited.actions) else {
-        let mut assessment =
-            assess_workload(workload, job(workload.instances.len()), prices, policy);
+        let mut assessment = assess_workload(workload, job(workload.instances.len()), market);
         assessment.naive_monthly_savings = None;
         assessment.effective_monthly_savings = None;
         assessment.eligibility = Err(not_to_be_moved(workload).unwrap_or_else(|| stays(audited)));
@@ -140,7 +143,7 @@ fn planned(
     let count = stage.count as usize;
     let hours = stage.monthly().checked_div(stage.per_instance());
     let key = workload.price_key.with_type(&stage.instance_type);
-    let mut assessment = assess(&key, job(count), count, hours.unwrap_or_default(), prices, policy);
+    let mut assessment = assess(&key, job(count), (count, hours.unwrap_or_default()), market);
     assessment.workload = Some(Arc::clone(workload));
     let mut actions = audited.actions.iter();
     let Some(action) = actions.find(|action| action.kind() == ActionKind::Spot) else {
@@ -225,7 +228,7 @@ pub fn assess_fleet(
             let workload = &group.workload;
             let count = workload.instances.len();
             let job = job(workload, count, checkpointing, accepted, policy);
-            assess_workload(workload, job, &prices, policy)
+            assess_workload(workload, job, Market { prices: &prices, policy })
         })
         .collect();
     sort(&mut assessments);
@@ -234,17 +237,12 @@ pub fn assess_fleet(
     SpotReport { as_of: estate.as_of, is_today: true, assessments, gaps }
 }
 
-fn assess_workload(
-    workload: &Arc<Workload>,
-    job: SpotJob,
-    prices: &Prices<'_>,
-    policy: &Policy,
-) -> SpotAssessment {
+fn assess_workload(workload: &Arc<Workload>, job: SpotJob, market: Market<'_>) -> SpotAssessment {
     // Instance hours of a month at today's running time.
     let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
     let hours: Decimal = hours.map(|instance| instance.monthly_hours).sum();
     let key = &workload.price_key;
-    let mut assessment = assess(key, job, workload.instances.len(), hours, prices, policy);
+    let mut assessment = assess(key, job, (workload.instances.len(), hours), market);
     if workload.cost.is_none() {
         assessment.naive_monthly_savings = None;
         assessment.effective_monthly_savings = None;
@@ -276,10 +274,8 @@ fn not_to_be_moved(workload: &Workload) -> Option<String> {
 fn assess(
     key: &PriceKey,
     job: SpotJob,
-    instances: usize,
-    hours: Decimal,
-    prices: &Prices<'_>,
-    policy: &Policy,
+    (instances, hours): (usize, Decimal),
+    Market { prices, policy }: Market<'_>,
 ) -> SpotAssessment {
     let on_demand = prices.get(&key.with_option(PriceOption::OnDemand));
     let spot_key = key.with_option(PriceOption::Spot);

@@ -2,8 +2,8 @@
 //! about the commitments themselves. Beside it the machines of nodes as the rules about clusters
 //! read them.
 
-use crate::analysis::workloads::{self, Grouped, PaidHours, block_hours};
-use crate::analysis::{AuditedWorkload, PriceUse};
+use crate::analysis::workloads::{Grouped, PaidHours, block_hours};
+use crate::analysis::{AuditedWorkload, PriceUse, workloads};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, Clusters, CommitmentPool, CommittedHours, Finding, Gap, GapSubject,
@@ -139,11 +139,7 @@ impl<'a> EstateCommitments<'a> {
 
     /// Every finding about what was bought beside what a plan changes of it, with the prices
     /// behind its figures.
-    pub(in crate::analysis) fn findings(
-        &self,
-        changes: &[ScopeChange],
-        prices_used: &mut PriceUse,
-    ) -> Vec<Finding> {
+    pub fn findings(&self, changes: &[ScopeChange], prices_used: &mut PriceUse) -> Vec<Finding> {
         let unused = self.unused(prices_used);
         commitment_findings(&unused, &self.coverage, changes, self.estate.as_of)
     }
@@ -158,11 +154,7 @@ impl<'a> EstateCommitments<'a> {
 }
 
 /// The gap of instances that a savings plan of unknown rate may cover.
-pub(in crate::analysis) fn unknown_rate(
-    plan: &str,
-    instance_type: &str,
-    workload: &Workload,
-) -> Gap {
+pub fn unknown_rate(plan: &str, instance_type: &str, workload: &Workload) -> Gap {
     let cause = Cause::of(CauseKind::RateUnknown, [plan, instance_type]);
     Gap::of(GapSubject::SavingsPlanRate, workload.id(), cause)
 }

@@ -1,7 +1,7 @@
 //! Comparing what GPUs cost: every offer that answers a question, with the
 //! figures that people compare by.
 
-use super::question::{AWS, Question, SortBy};
+use super::{AWS, Question, SortBy};
 use crate::catalog::{
     self, ListedOffer, PricedUnit, Prices, bundled_interruption_band, bundled_regions, family,
     observed_quote, other_clouds, shapes, whole_device_spec,
@@ -140,13 +140,13 @@ impl Offer {
 /// amounts in two cannot be compared.
 pub fn compare(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
     let mut offers = Vec::new();
-    if question.asks_provider(AWS) {
+    if question.providers.contains(AWS) {
         offers.extend(aws_offers(question, prices));
     }
     if question.providers.iter().any(|provider| provider != AWS) {
         offers.extend(
             other_clouds()
-                .filter(|listed| question.asks_provider(&listed.provider))
+                .filter(|listed| question.providers.contains(&listed.provider))
                 .filter(|listed| question.asks_region(&listed.provider, listed.region.as_deref()))
                 .map(of_other_cloud)
                 .filter(|offer| asks_for(question, offer)),
@@ -160,7 +160,7 @@ pub fn compare(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
 /// Where the types of AWS that a question names are sold, of those that have no offer in its
 /// regions: the type as it is named, and its regions in order.
 pub fn sold_elsewhere(question: &Question, prices: &Prices<'_>) -> Vec<(String, Vec<String>)> {
-    if !question.asks_provider(AWS) {
+    if !question.providers.contains(AWS) {
         return Vec::new();
     }
     let elsewhere = question.instance_types.iter().filter_map(|name| {

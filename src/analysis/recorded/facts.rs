@@ -24,9 +24,11 @@ const CLOSES_AFTER: SignedDuration = SignedDuration::from_hours(6);
 /// What an estate tells of days that were over when it was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DayFacts {
-    days: Vec<Date>,
-    instances: BTreeMap<ResourceId, InstanceDays>,
-    hours: Vec<InstanceHour>,
+    /// Ascending.
+    pub(super) days: Vec<Date>,
+    pub(super) instances: BTreeMap<ResourceId, InstanceDays>,
+    /// How instances of EC2 ran in the hours of these days.
+    pub(super) hours: Vec<InstanceHour>,
 }
 
 /// How an instance ran on each day, and its prices.
@@ -88,20 +90,6 @@ impl DayFacts {
         facts.days = days.into_iter().collect();
         facts.hours = hours_of(estate, policy, &facts.days);
         facts
-    }
-
-    /// The days, ascending.
-    pub fn days(&self) -> &[Date] {
-        &self.days
-    }
-
-    /// How instances of EC2 ran in the hours of these days.
-    pub(super) fn hours(&self) -> &[InstanceHour] {
-        &self.hours
-    }
-
-    pub(super) fn of_instance(&self, id: &ResourceId) -> Option<&InstanceDays> {
-        self.instances.get(id)
     }
 }
 

@@ -1,12 +1,19 @@
-//! What the hours of the window cost, apart by how they were paid for: an estimate
-//! in the form of a bill.
+//! What the hours of the window cost, apart by how they were paid for: an estimate in the form of
+//! a bill. And the same by instance and day, divided so that every charge of the window is the sum
+//! of its parts to the cent.
 
-use super::split::CostSplit;
+use super::ledger::{CostSplit, apportioned};
+use crate::analysis::workloads::instance_shape;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Currency, InstanceCost, Money, PriceOption, PurchaseOption, ResourceId, Window, Workload,
+    Currency, Instance, InstanceCost, Money, PriceOption, PurchaseOption, ResourceId, Signal,
+    Window, Workload,
 };
 use crate::savings::UnusedCommitment;
+use crate::usage::{DayLoad, Estate};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
@@ -77,7 +84,7 @@ pub struct ChargePart {
 
 /// Amounts before they are rounded.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Amounts {
+struct Amounts {
     pub hours: Decimal,
     pub effective: Decimal,
 }
@@ -125,7 +132,7 @@ fn unused_charge(
 }
 
 /// What of a charge is of one instance, which ran for some hours.
-pub(super) fn amounts_of(charge: &Charge<'_>, instance: &InstanceCost, hours: Decimal) -> Amounts {
+fn amounts_of(charge: &Charge<'_>, instance: &InstanceCost, hours: Decimal) -> Amounts {
     let mut sum = Amounts::default();
     for (part, amounts) in of_instance(instance, hours) {
         if part == charge.part {
@@ -187,20 +194,16 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(ChargePart, Amou
 }
 
 /// What stands while it is stopped; `None` without a price or anything that stands.
-fn idle_storage(
-    workload: &Workload,
-    window_hours: Decimal,
-    hours_per_month: Decimal,
-) -> Option<Parts> {
+fn idle_storage(workload: &Workload, hours: Decimal, hours_per_month: Decimal) -> Option<Parts> {
     let monthly = workload.idle_storage.monthly?;
-    let share = window_hours.checked_div(hours_per_month)?;
+    let share = hours.checked_div(hours_per_month)?;
     let part = ChargePart {
         kind: ChargeKind::IdleStorage,
         commitment: None,
         zone: None,
         unit_price: None,
     };
-    let amounts = Amounts { hours: window_hours, effective: monthly.amount() * share };
+    let amounts = Amounts { hours, effective: monthly.amount() * share };
     (!monthly.amount().is_zero()).then(|| (monthly.currency(), BTreeMap::from([(part, amounts)])))
 }
 
@@ -238,4 +241,235 @@ fn rounded(
         }
     });
     charges.collect()
+}
+
+/// How each instance of an estate ran on each day of the window, those included of which the
+/// window has a part.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunDays(BTreeMap<ResourceId, Vec<DayLoad>>);
+
+impl RunDays {
+    /// Of an estate that is about to be audited.
+    pub fn of(estate: &Estate) -> Self {
+        let usages = estate.measured();
+        let grid = (estate.window, estate.period_seconds);
+        let loads = |instance: &Instance| {
+            let shape = instance_shape(estate, &instance.instance_type);
+            let offer = shape.and_then(|shape| shape.gpu.as_ref());
+            let (measured, timeline) = usages.of(&instance.id).measure(instance, offer, grid);
+            let mut loads = timeline.every_day();
+            // Power says when a GPU worked, and not how much of it was used.
+            if !matches!(measured.signal, Some((Signal::GpuUtilization, _))) {
+                for load in &mut loads {
+                    load.measured_gpu_seconds = 0;
+                }
+            }
+            (instance.id.clone(), loads)
+        };
+        Self(estate.instances.iter().map(loads).collect())
+    }
+}
+
+/// A part of a charge, before its cents are divided.
+struct Slice<'a> {
+    instance: Option<&'a ResourceId>,
+    period: Window,
+    hours: Decimal,
+    /// What they cost, unrounded.
+    exact: Decimal,
+    /// How the GPUs were used in them.
+    load: Option<DayLoad>,
+}
+
+/// The charges of every priced workload by instance and day, in the order of the audit, then
+/// by instance and day. Those of one charge of the window sum to it. Their use is that of the
+/// day by itself. What stands while a workload is stopped is divided by day alone.
+pub fn daily_charges<'a>(
+    audit: &'a Audit,
+    days: &RunDays,
+    hours_per_month: Decimal,
+) -> Vec<Charge<'a>> {
+    let daily = charges(audit, hours_per_month).into_iter().flat_map(|charge| {
+        let slices = match charge.part.kind {
+            ChargeKind::IdleStorage => by_day(audit.window),
+            _ => by_instance_and_day(&charge, days, audit.window),
+        };
+        divided(&charge, slices)
+    });
+    daily.collect()
+}
+
+/// What is paid for and does not run, by day: in the last of the hours of the window, as far
+/// as it was paid for in them. Those of one charge of the window sum to it.
+pub fn daily_unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<UnusedCharge<'_>> {
+    let daily = unused_charges(audit, hours_per_month).into_iter().flat_map(|charge| {
+        let paid = |period: Window| {
+            let after = hours_of(Window { start: period.end, end: audit.window.end });
+            let hours = (charge.one.hours - after).min(hours_of(period));
+            (hours > Decimal::ZERO).then_some((period, hours))
+        };
+        let periods: Vec<(Window, Decimal)> =
+            days_of(audit.window).into_iter().filter_map(paid).collect();
+        let hours: Vec<Decimal> = periods.iter().map(|(_, hours)| *hours).collect();
+        let currency = charge.effective.currency();
+        let amounts = apportioned(charge.effective.amount(), &hours);
+        let is_billed = charge.hours.is_some();
+        let of_day = |((period, hours), amount): ((Window, Decimal), Decimal)| {
+            let effective = Money::new(amount, currency);
+            UnusedCharge {
+                one: charge.one,
+                period,
+                hours: charge.one.mean_room.map(|mean| mean * hours),
+                billed: if is_billed { effective } else { Money::zero(currency) },
+                effective,
+            }
+        };
+        periods.into_iter().zip(amounts).map(of_day).collect::<Vec<_>>()
+    });
+    daily.collect()
+}
+
+fn by_day<'a>(window: Window) -> Vec<Slice<'a>> {
+    let of_day = |period| Slice {
+        instance: None,
+        period,
+        hours: hours_of(period),
+        exact: hours_of(period),
+        load: None,
+    };
+    days_of(window).into_iter().map(of_day).collect()
+}
+
+fn by_instance_and_day<'a>(charge: &Charge<'a>, days: &RunDays, window: Window) -> Vec<Slice<'a>> {
+    let workload = &charge.one.workload;
+    let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
+    let mut slices = Vec::new();
+    for (cost, (usage, id)) in costs.zip(workload.usage.iter().zip(&workload.instances)) {
+        let amounts = amounts_of(charge, cost, usage.running.hours());
+        if amounts.hours.is_zero() {
+            continue;
+        }
+        let loads = days.0.get(id).into_iter().flatten();
+        let ran: Vec<&DayLoad> = loads.filter(|load| load.instance_seconds > 0).collect();
+        let total: u64 = ran.iter().map(|load| load.instance_seconds).sum();
+        let slice = |period, share: Decimal, load| Slice {
+            instance: Some(id),
+            period,
+            hours: amounts.hours * share,
+            exact: amounts.effective * share,
+            load,
+        };
+        if ran.is_empty() {
+            // Not known by day: no part of it may be lost.
+            slices.push(slice(window, Decimal::ONE, None));
+        }
+        for load in ran {
+            let share = Decimal::from(load.instance_seconds) / Decimal::from(total);
+            slices.push(slice(part_of(load.day, window).unwrap_or(window), share, Some(*load)));
+        }
+    }
+    slices
+}
+
+/// Divides the cents of a charge: the cost by what the slices cost, the list price by their
+/// hours.
+fn divided<'a>(charge: &Charge<'a>, slices: Vec<Slice<'a>>) -> Vec<Charge<'a>> {
+    let currency = charge.effective.currency();
+    let exact: Vec<Decimal> = slices.iter().map(|slice| slice.exact).collect();
+    let hours: Vec<Decimal> = slices.iter().map(|slice| slice.hours).collect();
+    let is_covered = charge.part.commitment.is_some();
+    let effective = apportioned(charge.effective.amount(), &exact);
+    let list =
+        if is_covered { apportioned(charge.list.amount(), &hours) } else { effective.clone() };
+    let of_slice = |(slice, (effective, list)): (Slice<'a>, (Decimal, Decimal))| {
+        let effective = Money::new(effective, currency);
+        let used = slice.load.as_ref().and_then(mean_and_measured);
+        Charge {
+            instance: slice.instance,
+            period: slice.period,
+            hours: slice.hours,
+            list: Money::new(list, currency),
+            billed: if is_covered { Money::zero(currency) } else { effective },
+            split: if charge.part.kind == ChargeKind::IdleStorage {
+                CostSplit::of_storage(effective)
+            } else {
+                CostSplit::by_use(effective, used)
+            },
+            mean_percent: used.map(|(mean, _)| mean * Decimal::ONE_HUNDRED),
+            effective,
+            ..charge.clone()
+        }
+    };
+    slices.into_iter().zip(effective.into_iter().zip(list)).map(of_slice).collect()
+}
+
+/// Mean utilization of what was measured on a day, and how much of it was; both 0–1.
+fn mean_and_measured(load: &DayLoad) -> Option<(Decimal, Decimal)> {
+    let measured = load.measured_gpu_seconds;
+    if measured == 0 || load.gpu_seconds == 0 {
+        return None;
+    }
+    let mean = Decimal::from_f64(load.useful_gpu_seconds / measured as f64)?;
+    let share = Decimal::from(measured) / Decimal::from(load.gpu_seconds);
+    let within = |share: Decimal| share.clamp(Decimal::ZERO, Decimal::ONE);
+    Some((within(mean), within(share)))
+}
+
+/// The days of UTC that a window touches, ascending, as far as they are in it.
+fn days_of(window: Window) -> Vec<Window> {
+    let first = window.start.to_zoned(TimeZone::UTC).date();
+    let days = std::iter::successors(Some(first), |day| day.tomorrow().ok());
+    days.map_while(|day| part_of(day, window)).collect()
+}
+
+/// What of a day of UTC is in a window.
+fn part_of(day: Date, window: Window) -> Option<Window> {
+    let midnight =
+        |day: Date| -> Option<Timestamp> { Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp()) };
+    let start = midnight(day)?.max(window.start);
+    let end = midnight(day.tomorrow().ok()?)?.min(window.end);
+    (start < end).then_some(Window { start, end })
+}
+
+fn hours_of(period: Window) -> Decimal {
+    Decimal::from(period.seconds()) / Decimal::from(3_600)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(start: &str, end: &str) -> Window {
+        Window { start: start.parse().expect("a time"), end: end.parse().expect("a time") }
+    }
+
+    #[test]
+    fn a_window_is_the_sum_of_its_days() {
+        let days = days_of(window("2026-11-19T18:00:00Z", "2026-11-21T06:30:00Z"));
+        let expected = [
+            window("2026-11-19T18:00:00Z", "2026-11-20T00:00:00Z"),
+            window("2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z"),
+            window("2026-11-21T00:00:00Z", "2026-11-21T06:30:00Z"),
+        ];
+        assert_eq!(days, expected);
+        let hours: Vec<Decimal> = days.into_iter().map(hours_of).collect();
+        assert_eq!(hours, [6.into(), 24.into(), Decimal::new(65, 1)]);
+        assert!(days_of(window("2026-11-19T18:00:00Z", "2026-11-19T18:00:00Z")).is_empty());
+    }
+
+    #[test]
+    fn the_use_of_a_day_is_of_what_was_measured_on_it() {
+        let load = |measured: u64, useful: f64| DayLoad {
+            day: Date::constant(2026, 11, 20),
+            instance_seconds: 100,
+            gpu_seconds: 400,
+            measured_gpu_seconds: measured,
+            useful_gpu_seconds: useful,
+            idle_gpu_seconds: None,
+        };
+        // 75 of 300 measured seconds, which are three quarters of 400.
+        let expected = (Decimal::new(25, 2), Decimal::new(75, 2));
+        assert_eq!(mean_and_measured(&load(300, 75.0)), Some(expected));
+        assert_eq!(mean_and_measured(&load(0, 0.0)), None);
+    }
 }

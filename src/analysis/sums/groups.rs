@@ -2,9 +2,8 @@
 //! that did useful work. Every amount is in whole cents before it is added, so
 //! that rows sum to the total to the cent.
 
-use super::ledger::{apportioned, entries_of};
+use super::ledger::{CostSplit, apportioned, entries_of};
 use super::showback::{ClaimKey, GroupRow, GroupTable, Showback};
-use super::split::CostSplit;
 use super::totals::plus;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Clusters, Currency, Money, named_key};

@@ -1,12 +1,10 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
-use super::kinds;
-use super::lifetime::has_ended;
-use super::parts::{PartSum, PartSums};
-use super::prices::{PaidHours, idle_storage_costs, instance_price};
+use super::prices::{PaidHours, has_ended, idle_storage_costs, instance_price};
 use super::profiled::Profiles;
-use super::usage_gaps::{outage_gaps, usage_gaps};
-use crate::catalog::{self, Prices};
+use super::{PartSum, PartSums, kinds};
+use crate::analysis::gaps::{outage_gaps, usage_gaps};
+use crate::catalog::Prices;
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, GPUS_TAG, Gap,
     GapSubject, GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost,
@@ -15,8 +13,8 @@ use crate::domain::{
     UtilizationSummary, Verdict, WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey,
     is_restartable, tag_value,
 };
-use crate::rules;
 use crate::usage::{Estate, Timeline, Usages, WeekUsage};
+use crate::{catalog, rules};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rayon::prelude::*;
@@ -89,14 +87,16 @@ impl Grouped {
     }
 }
 
+/// Workloads, how much all their GPUs are used by hour of the week, and what is not known.
+pub(in crate::analysis) type Found = (Vec<Grouped>, WeekUsage, Vec<Gap>);
+
 /// Groups the instances of an estate by what they do and the market that they are bought on, at
-/// list price, with how they were used; what stands in the way becomes gaps. Beside them how much all their GPUs are
-/// used by hour of the week.
+/// list price, with how they were used; what stands in the way becomes gaps.
 pub(in crate::analysis) fn group(
     (estate, usage): (&Estate, &Usages),
     prices: &Prices<'_>,
     policy: &Policy,
-) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
+) -> Found {
     let mut gaps = Vec::new();
     let no_week = week_in_zone(estate, policy);
     let profiles = Profiles::new(estate, usage, policy);
@@ -117,15 +117,14 @@ pub(in crate::analysis) fn group(
         }
         groups.entry(gather.key(instance)).or_default().push(instance);
     }
-    let nothing =
-        || -> (Vec<Grouped>, WeekUsage, Vec<Gap>) { (Vec::new(), no_week.clone(), Vec::new()) };
+    let nothing = || -> Found { (Vec::new(), no_week.clone(), Vec::new()) };
     let number = Some(groups.len() as u64);
     let _work = WORK.begin("judging workloads".to_owned(), number, WorkUnit::Things);
     let (mut workloads, week, own_gaps) = groups
         .into_par_iter()
         .fold(nothing, |mut sum, (key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
-            sum.0.extend(gather.workloads(key, &instances, &mut sum.1, &mut sum.2));
+            gather.workloads(key, &instances, &mut sum);
             WORK.advance(1);
             sum
         })
@@ -231,13 +230,7 @@ impl<'a> Gather<'a> {
 
     /// Members of a tag whose GPUs are idle beside a working CPU are a workload apart from those
     /// that work on their GPUs. An Auto Scaling group has one launch template for all.
-    fn workloads(
-        &self,
-        key: WorkloadKey,
-        instances: &[&Instance],
-        week: &mut WeekUsage,
-        gaps: &mut Vec<Gap>,
-    ) -> Vec<Grouped> {
+    fn workloads(&self, key: WorkloadKey, instances: &[&Instance], found: &mut Found) {
         let shape = instance_shape(self.estate, &key.instance_type);
         let measured = self.measure(instances, shape);
         let is_whole =
@@ -246,16 +239,14 @@ impl<'a> Gather<'a> {
         let by_work = instances.iter().copied().zip(works_on_cpu).filter(|_| is_whole);
         let (on_cpu, others): (Vec<_>, Vec<_>) = by_work.partition(|(_, is_on_cpu)| *is_on_cpu);
         if on_cpu.is_empty() || others.is_empty() {
-            return vec![self.workload(key, instances, measured, week, gaps)];
+            return self.workload(key, instances, measured, found);
         }
-        let sets = [(MemberSet::Main, others), (MemberSet::OnCpu, on_cpu)];
-        let workloads = sets.into_iter().map(|(members, instances)| {
+        for (members, instances) in [(MemberSet::Main, others), (MemberSet::OnCpu, on_cpu)] {
             let instances: Vec<&Instance> = instances.into_iter().map(|(held, _)| held).collect();
             let measured = self.measure(&instances, shape);
             let key = WorkloadKey { members, ..key.clone() };
-            self.workload(key, &instances, measured, week, gaps)
-        });
-        workloads.collect()
+            self.workload(key, &instances, measured, found);
+        }
     }
 
     fn workload(
@@ -263,9 +254,8 @@ impl<'a> Gather<'a> {
         key: WorkloadKey,
         instances: &[&Instance],
         measured: MeasuredGroup,
-        week: &mut WeekUsage,
-        gaps: &mut Vec<Gap>,
-    ) -> Grouped {
+        (workloads, week, gaps): &mut Found,
+    ) {
         let id = key.id();
         if let Some(timeline) = &measured.week {
             week.add(timeline);
@@ -366,7 +356,7 @@ impl<'a> Gather<'a> {
         let workload = Arc::new(workload);
         let verdict = self.judge(&workload, measured.states);
         let parts = measured.parts.parts(&workload, &verdict, self.policy, self.estate.as_of);
-        Grouped { workload, verdict, parts, has_working_peers: false }
+        workloads.push(Grouped { workload, verdict, parts, has_working_peers: false });
     }
 
     /// What AWS advises about some instances, once about each.
@@ -427,18 +417,18 @@ impl<'a> Gather<'a> {
     /// Every instance by itself, and the statistics and hours over all their GPUs, and
     /// over those of each part.
     fn measure(&self, instances: &[&Instance], shape: Option<&InstanceShape>) -> MeasuredGroup {
-        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let grid = (self.estate.window, self.estate.period_seconds);
         let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
-        let mut total = PartSum::new(window, period);
+        let mut total = PartSum::new(grid);
         let mut gathered = MeasuredGroup {
             usage: Vec::with_capacity(instances.len()),
             states: Vec::with_capacity(instances.len()),
             activities: Vec::with_capacity(instances.len()),
             first_work: Vec::with_capacity(instances.len()),
             utilization: None,
-            activity: Timeline::new(window, period).activity(None, window.end),
+            activity: Timeline::new(grid.0, grid.1).activity(None, grid.0.end),
             week: None,
-            parts: PartSums::new(window, period),
+            parts: PartSums::new(grid),
         };
         for instance in instances {
             let (measured, timeline) = self.profiles.measure(instance, offer);
@@ -459,7 +449,8 @@ impl<'a> Gather<'a> {
             gathered.first_work.push(timeline.first_work(kind, instance.first_seen()));
             total.add(&timeline, signal, instance.first_seen());
             if ignored(instance).is_none() {
-                gathered.parts.add(verdict.rest(), &timeline, signal, instance.first_seen());
+                let part = gathered.parts.of(verdict.rest());
+                part.add(&timeline, signal, instance.first_seen());
             }
             gathered.activities.push(hours);
             gathered.states.push(verdict);

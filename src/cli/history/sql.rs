@@ -1,7 +1,7 @@
 //! `gpucost history sql`: statements for archives of any size, on an engine.
 
 use crate::cli::args::{OutputArgs, names_of};
-use crate::cli::{ExitCode, Failure, Io, Outcome, choices, flags, output, refusal};
+use crate::cli::{ExitCode, Failure, Io, Outcome, choices, flags, output, refusal, refuse_if};
 use crate::domain::{SeriesSource, safe};
 use crate::report::archive_sql::{
     BillFormat, BillLines, Dialect, Key, Measure, PointColumns, Points, Table, TimeUnit,
@@ -83,10 +83,9 @@ pub(super) fn run(args: &SqlArgs, io: &mut Io<'_>) -> Outcome {
             let (before, from) = relation(args, BILL)?;
             let known: Vec<&str> = format.known().map(|(name, _)| name).collect();
             for name in args.with_column.iter().chain(&args.without_column) {
-                if !known.contains(&name.as_str()) {
-                    return Err(refusal!("no statement reads the column `{name}`";
-                        "the columns are: {}", known.join(", ")));
-                }
+                refuse_if!(!known.contains(&name.as_str());
+                    "no statement reads the column `{name}`";
+                    "the columns are: {}", known.join(", "));
             }
             before
                 + &bill_script(&BillLines {
@@ -156,10 +155,9 @@ fn relation(args: &SqlArgs, name: &str) -> Outcome<(String, String)> {
     let dialect = args.dialect;
     let table = args.table.as_deref().unwrap_or(name);
     check_names([table].into_iter().chain(args.source.as_deref()))?;
-    if table.is_empty() || table.split('.').any(str::is_empty) {
-        return Err(refusal!("`--table` has a part without a name";
-            "for example: `--table lake.points`"));
-    }
+    refuse_if!(table.is_empty() || table.split('.').any(str::is_empty);
+        "`--table` has a part without a name";
+        "for example: `--table lake.points`");
     let Some(path) = &args.source else { return Ok((String::new(), dialect.table(table))) };
     dialect.files(table, path).ok_or_else(|| {
         let what = match dialect {

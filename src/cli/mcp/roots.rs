@@ -1,10 +1,33 @@
-//! The directories that tools read files from. A client passes on what a model wrote, and a
-//! model may pass on what a stranger wrote into a document.
+//! The flags of the server, and the directories that tools read files from. A client passes on what
+//! a model wrote, and a model may pass on what a stranger wrote into a document.
 
-use crate::cli::{Outcome, refused};
+use crate::cli::args::positive;
+use crate::cli::{Outcome, flags, refused};
 use crate::domain::shown;
 use crate::report::text::fit;
+use rust_decimal::Decimal;
 use std::path::{Path, PathBuf};
+
+flags! {
+    /// `gpucost mcp`.
+    #[derive(Clone)]
+    pub(in crate::cli) struct McpArgs {
+        /// Directory that recorded estates are read from (can be repeated) [default: the current
+        /// directory]
+        root: Vec<PathBuf> = arg(long, value_name = "DIR");
+        /// Settings file; `gpucost.toml` in the current directory is not read
+        config: Option<PathBuf> = arg(long, value_name = "FILE");
+        /// Also read the AWS account, when a tool names no estate; without it, no tool uses the
+        /// network
+        live: bool = arg(long);
+        /// AWS named profile of `--live`
+        profile: Option<String> = arg(long, value_name = "NAME", requires = "live", help_heading = "AWS");
+        /// Comma-separated regions of `--live`, unless a tool names others
+        region: Option<String> = arg(long, value_name = "R[,R…]|all", requires = "live", help_heading = "AWS");
+        /// Refuse a call of a tool whose AWS calls would cost more than this amount in USD
+        max_api_cost: Decimal = arg(long, value_name = "USD", value_parser = positive, default_value = "1", help_heading = "AWS");
+    }
+}
 
 /// Columns of a name in a message.
 const SHOWN_COLUMNS: usize = 200;

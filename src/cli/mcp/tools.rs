@@ -1,10 +1,9 @@
 //! The tools: which commands they are, and command lines from their arguments. What each
 //! argument means is what the help of the flag says.
 
-use super::roots::Roots;
+use super::roots::{McpArgs, Roots};
 use crate::cli::command::command;
-use crate::cli::mcp_args::McpArgs;
-use crate::cli::schemas::SchemaName;
+use crate::cli::setup::SchemaName;
 use crate::report::text::fit;
 use crate::sources::files::Demo;
 use clap::{Arg, ArgAction};

@@ -1,46 +1,39 @@
 //! `gpucost profile`: what this GPU host really needs, in dollars.
 
 mod args;
-mod clock;
-mod command_log;
+mod command;
 mod display;
 mod endpoint;
 mod guard;
-mod log;
-mod place;
 mod sampling;
-mod screen;
 mod signals;
 mod summary;
-mod units;
 
 pub(super) use args::ProfileArgs;
 
 use super::args::DocFormat;
 use super::exit::{ExitCode, Failure, Outcome, refusal};
-use super::output::unwritable;
-use super::{Io, estate, output};
+use super::output::{self, unwritable};
+use super::{Io, estate};
 use crate::config::SettingsFile;
 use crate::domain::{RunFacts, shown};
 use crate::profiling::{Pacer, Profiler};
+use crate::sources::GpuSource;
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{SampleFormat, SampleWriter, create_private, try_writing};
-use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Record};
 use args::SummaryFormat;
-use clock::signed;
-use command_log::CommandLog;
+use command::CommandLog;
 use display::Display;
 use endpoint::Endpoint;
 use guard::Guard;
-use sampling::{Ending, Processes, Sampler};
+use sampling::{Ending, Processes, Sampler, UnitLog, signed};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 use summary::Pricing;
-use units::UnitLog;
 
 pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
@@ -60,7 +53,7 @@ pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Outcome {
             "run the command on Linux, or omit `--spot-guard`"));
     }
     match &args.read {
-        Some(path) => log::summarise(path, args, &settings, io),
+        Some(path) => summary::summarize(path, args, &settings, io),
         None => sample(args, &settings, io),
     }
 }
@@ -77,7 +70,7 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
     let command_log = CommandLog::of(args, io)?;
     let mut host = HostSource::new(Path::new("/proc"));
     let mut gaps = Vec::new();
-    let place = place::find(args, io, &mut gaps);
+    let place = summary::find_place(args, io, &mut gaps);
     let clock = Instant::now();
     let facts = facts(args, io, &place, &gpus, &host);
     pricing.settle(&place, &facts.gpus, &mut gaps);
@@ -89,10 +82,10 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
     let listening =
         signals::listen(sender.clone(), !args.command.is_empty()).map_err(Failure::unexpected)?;
     let guard = Guard::of(&args.guard, &sender);
-    let service = place::notices(io);
+    let service = summary::notice_service(io);
     let mut display = Display::of(args, &facts, pricing.hourly(), endpoint, io)?;
     let command = args.command.first().map(|program| {
-        let started = signals::start(&args.command, command_log.as_ref(), sender);
+        let started = command::start(&args.command, command_log.as_ref(), sender);
         started.map_err(|error| cannot_run(program, error))
     });
     let command = command.transpose()?;
@@ -138,7 +131,7 @@ fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outco
     let code = unwritten(args, [write_error, record_error, units_error], io).unwrap_or(code);
     let ended = match (ending, command) {
         (Ending::Command(code), _) => code,
-        (Ending::Deadline, Some(pid)) => signals::wait_for_end(pid, &events),
+        (Ending::Deadline, Some(pid)) => command::wait_for_end(pid, &events),
         (Ending::Deadline, None) | (Ending::Enough, _) => return Ok(code),
     };
     drop(listening);
@@ -189,7 +182,13 @@ fn check_files(args: &ProfileArgs) -> Outcome<()> {
         ("--record", args.record.as_ref()),
         ("--output", args.out.output.as_ref()),
     ])?;
-    check_command_log(args, &named)?;
+    if args.live && !args.command.is_empty() {
+        // The output of the command may be the log in which its units are counted, and no other.
+        let others = named.iter().filter(|(flag, _)| *flag != "--log");
+        let others = others.map(|(flag, path)| (*flag, Some(*path)));
+        let own = ("--command-log", Some(command::log_path(args)));
+        output::check_distinct(others.chain([own]))?;
+    }
     if let Some(path) = &args.samples
         && SampleFormat::of(path).is_none()
     {
@@ -201,17 +200,6 @@ fn check_files(args: &ProfileArgs) -> Outcome<()> {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())
-}
-
-/// The output of the command may be the log in which its units are counted, and no other file.
-fn check_command_log(args: &ProfileArgs, named: &[(&str, &Path)]) -> Outcome<()> {
-    if !args.live || args.command.is_empty() {
-        return Ok(());
-    }
-    let others = named.iter().filter(|(flag, _)| *flag != "--log");
-    let others = others.map(|(flag, path)| (*flag, Some(*path)));
-    let own = ("--command-log", Some(command_log::path(args)));
-    output::check_distinct(others.chain([own])).map(drop)
 }
 
 /// The system's own error for a file that is not there: the same number on Unix and on

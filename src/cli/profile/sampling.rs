@@ -1,21 +1,23 @@
-//! The run itself: sample, add up, write, show, wait, until something ends it.
+//! The run itself: sample, add up, write, show, wait, until something ends it; and the units of
+//! work that its log shows.
 
-use super::clock::{Event, signed, wait_until};
-use super::display::Display;
+use super::args::ProfileArgs;
+use super::display::{Display, ScreenRequest};
 use super::guard::Guard;
-use super::screen::ScreenRequest;
-use super::signals::{exit_code, forward, interrupt_all};
-use super::units::UnitLog;
-use crate::domain::{GpuSample, RunEnd, Sample};
+use super::signals::{Event, exit_code, forward, interrupt_all, wait_until};
+use crate::cli::{Outcome, refusal};
+use crate::domain::{GpuSample, RunEnd, Sample, UnitsDone, shown};
 use crate::profiling::{Pacer, Profiler};
-use crate::sources::files::SampleWriter;
-use crate::sources::gpus::GpuSource;
+use crate::sources::GpuSource;
+use crate::sources::files::{SampleFormat, SampleWriter, count_lines_since};
 use crate::sources::host::HostSource;
+use jiff::SignedDuration;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
-use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 /// How long a key may wait for an answer.
 const KEYS_AFTER: Duration = Duration::from_millis(100);
@@ -75,6 +77,11 @@ impl Processes {
         let is_of_command = self.command.is_some_and(|command| host.is_descendant(pid, command));
         (host.process_name(pid), is_of_command)
     }
+}
+
+/// A length of time as pure code counts it.
+pub(super) fn signed(time: Duration) -> SignedDuration {
+    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
 /// How a run came to its end.
@@ -193,5 +200,54 @@ impl Sampler<'_> {
             self.write_error = Some(error);
         }
         end
+    }
+}
+
+/// Where units are counted, and by which texts.
+#[derive(Debug)]
+pub(super) struct UnitLog {
+    path: PathBuf,
+    /// Each unit with the text that its lines contain.
+    units: Vec<(String, String)>,
+    /// Bytes that the log has when the run begins.
+    offset: u64,
+}
+
+impl UnitLog {
+    /// By the flags; `None` without `--log`. What the log holds already is of an earlier run.
+    ///
+    /// # Errors
+    /// When the log is a pipe or a folder, or the samples could not hold the count.
+    pub(super) fn of(args: &ProfileArgs) -> Outcome<Option<Self>> {
+        let Some(path) = args.log.clone() else { return Ok(None) };
+        if args.samples.as_deref().and_then(SampleFormat::of) == Some(SampleFormat::Csv) {
+            return Err(refusal!(
+                "`--log-unit` is recorded at the end of samples in JSON lines, and CSV has no end";
+                "pass `--samples` with a file name ending in .jsonl"));
+        }
+        let offset = match fs::metadata(&path) {
+            Ok(data) if data.is_file() => data.len(),
+            Ok(_) => {
+                return Err(refusal!("`--log {}` is not a file", shown(&path);
+                    "write the output of the command to a file, and name that"));
+            }
+            // The command creates it.
+            Err(_) => 0,
+        };
+        Ok(Some(Self { path, units: args.log_unit.clone(), offset }))
+    }
+
+    /// What was done so far.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub(super) fn count(&self) -> io::Result<Vec<UnitsDone>> {
+        let counted = self.units.iter().map(|(unit, text)| {
+            Ok(UnitsDone {
+                unit: unit.clone(),
+                count: count_lines_since(&self.path, self.offset, text)?,
+            })
+        });
+        counted.collect()
     }
 }

@@ -1,22 +1,27 @@
-//! The price of a host, and the summary of a run.
+//! Where a host is and what it costs, and the summary of a run or of a log.
 
 use super::args::{ProfileArgs, SummaryFormat};
+use super::sampling::signed;
 use crate::analysis::{
     PricedHost, RunCost, RunWork, STEPS, StepFacts, contradictions, instance_cost, unnamed_gpus,
 };
 use crate::catalog::Prices;
 use crate::cli::args::DocFormat;
+use crate::cli::live::runtime;
 use crate::cli::rightsize::{known, unknown};
-use crate::cli::{Failure, Io, Outcome, audit, known_prices, output, refusal};
+use crate::cli::sampled::{self, unreadable};
+use crate::cli::{ExitCode, Failure, Io, Outcome, audit, known_prices, output, refusal};
 use crate::config::SettingsFile;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, GpuIdentity, HourlyRate, Policy, PriceBook, PriceKey,
     PriceOption, Risk, WorkloadKind,
 };
 use crate::planners::model::Dtype;
-use crate::profiling::RunProfile;
-use crate::report::{ProfileReport, profile_doc, profile_openmetrics};
-use crate::sources::aws::InstancePlace;
+use crate::profiling::{Cadence, RunProfile};
+use crate::report::{ProfileReport, elapsed_words, profile_doc, profile_openmetrics};
+use crate::sources::aws::{InstancePlace, instance_place};
+use crate::sources::files::{ReadOptions, open_samples};
+use std::path::Path;
 
 /// The facts of a step.
 ///
@@ -175,4 +180,107 @@ pub(super) fn print(report: &ProfileReport, args: &ProfileArgs, io: &mut Io<'_>)
         let _ = io.stderr.write_all(text.as_bytes());
     }
     written
+}
+
+/// The SDKs' own variable for the address of the service.
+const ENDPOINT: &str = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
+
+/// Finds the host's place; what cannot be found out is a gap.
+pub(super) fn find_place(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> InstancePlace {
+    let named = InstancePlace {
+        instance_type: args.instance_type.as_deref().map(str::to_lowercase),
+        region: args.region.clone(),
+        ..InstancePlace::default()
+    };
+    if args.no_imds || is_switched_off(io) {
+        return named;
+    }
+    let endpoint = io.variable(ENDPOINT).map(String::as_str);
+    let runtime = runtime().map_err(|error| error.to_string());
+    match runtime.and_then(|runtime| runtime.block_on(instance_place(endpoint))) {
+        Ok(place) => InstancePlace {
+            instance_type: named.instance_type.or(place.instance_type),
+            region: named.region.or(place.region),
+            ..place
+        },
+        // Whoever says where the host is need not be on EC2.
+        Err(_) if named.instance_type.is_some() => named,
+        Err(reason) => {
+            let cause = Cause::of(CauseKind::MetadataNotRead, [&reason]);
+            gaps.push(Gap::of(GapSubject::InstanceType, "instance metadata", cause));
+            named
+        }
+    }
+}
+
+/// Where the metadata service is asked for notices: its usual address where none is named.
+///
+/// # Errors
+/// Why it is not to be asked.
+pub(super) fn notice_service(io: &Io<'_>) -> Result<Option<String>, &'static str> {
+    if is_switched_off(io) {
+        return Err("AWS_EC2_METADATA_DISABLED is set");
+    }
+    Ok(io.variable(ENDPOINT).cloned())
+}
+
+/// The SDKs' own switch.
+fn is_switched_off(io: &Io<'_>) -> bool {
+    io.variable("AWS_EC2_METADATA_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+/// Summarizes a log that somebody has already.
+pub(super) fn summarize(
+    path: &Path,
+    args: &ProfileArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Outcome {
+    let mut pricing = Pricing::of(args, settings, io)?;
+    let options = ReadOptions {
+        zone: args.read_zone.clone(),
+        columns: args.read_columns.clone(),
+        interval: args.interval,
+    };
+    let mut samples = open_samples(path, &options).map_err(unreadable)?;
+    let mut facts = samples.facts().clone();
+    // What the flags say of the host outranks what the log says.
+    facts.instance_type = args.instance_type.clone().or(facts.instance_type);
+    facts.region = args.region.clone().or(facts.region);
+    let (profile, cadence) =
+        sampled::read(&mut samples, facts, args.interval.map(signed), settings)?;
+    let facts = &profile.facts;
+    // Only spot instances get notices.
+    let spot = profile.end.spot.as_ref();
+    let is_announced = spot.is_some_and(|spot| spot.interruption.is_some());
+    let place = InstancePlace {
+        instance_id: facts.instance_id.clone(),
+        instance_type: facts.instance_type.clone(),
+        region: facts.region.clone(),
+        is_spot: is_announced.then_some(true),
+    };
+    let mut gaps = samples.gaps();
+    gaps.extend(hole(&cadence, samples.facts().interval_seconds.is_some(), samples.place()));
+    gaps.extend(samples.unread());
+    pricing.settle(&place, &samples.facts().gpus, &mut gaps);
+    print(&pricing.report(profile, gaps), args, io)?;
+    Ok(ExitCode::Done)
+}
+
+/// The longest time without a sample, as a gap.
+fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
+    let hole = cadence.longest_hole()?;
+    let kind = if is_ours { CauseKind::SamplerPaused } else { CauseKind::LogPaused };
+    let pace = cadence.pace();
+    let missed = pace.missed?;
+    let cause = Cause::of(
+        kind,
+        [
+            &missed.to_string(),
+            &pace.taken.saturating_add(missed).to_string(),
+            &elapsed_words(hole.seconds),
+            &elapsed_words(hole.from_seconds),
+        ],
+    );
+    Some(Gap::of(GapSubject::Samples, place, cause))
 }

@@ -1,10 +1,11 @@
 //! Masks, what is handed one, and which real name one stands for.
 
 use super::vocabulary::{
-    is_common_key, is_family, is_given_id, is_price_source, is_region, is_type, is_zone,
+    FLEET_WORDS, OPINIONS, OWNER_KINDS, is_common_key, is_device_resource, is_family, is_given_id,
+    is_mig_profile, is_price_source, is_region, is_type, is_zone,
 };
 use crate::analysis::{is_vocabulary, kind_of_name};
-use crate::domain::{GpuModel, ResourceId};
+use crate::domain::{GpuModel, ResourceId, StorageResource};
 use crate::sources::{aws, kubernetes, prometheus};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,10 +22,11 @@ pub(super) fn is_action(text: &str) -> bool {
     lists.iter().any(|actions| actions.contains(&text))
 }
 
-/// What a text names: what its masks begin with, and which texts contain no name.
+/// What a text names: what its masks begin with, and which texts contain no name. Kinds whose masks
+/// begin alike are counted together.
 macro_rules! named {
     ($($(#[$doc:meta])* $kind:ident $prefix:literal $may_stay:expr;)+) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Named { $($(#[$doc])* $kind,)+ }
 
         impl Named {
@@ -46,20 +48,30 @@ named! {
     Account "account" str::is_empty;
     Address "address" never;
     Commitment "commitment" never;
+    DeviceResource "gpu" |text| is_device_resource(text) || is_gpu(text);
     Family "family" is_family;
-    Gpu "gpu" |text| !matches!(GpuModel::from_name(text), GpuModel::Other(_));
+    FleetWord "value" |text| FLEET_WORDS.contain(text);
+    Gpu "gpu" is_gpu;
     Host "host" never;
     Instance "instance" |text| is_given_id("i-", text);
     Key "key" never;
+    MigProfile "gpu" |text| is_mig_profile(text) || is_gpu(text);
     Name "name" never;
     Operation "operation" is_action;
+    Opinion "value" |text| OPINIONS.contain(text);
+    OwnerKind "key" |text| OWNER_KINDS.contain(text);
     Place "place" never;
     Region "region" is_region;
     Source "source" is_price_source;
     Type "type" is_type;
     Value "value" never;
     Volume "volume" |text| is_given_id("vol-", text);
+    VolumeType "type" |text| StorageResource::NAMES.contains(&text) || is_type(text);
     Zone "zone" is_zone;
+}
+
+fn is_gpu(text: &str) -> bool {
+    !matches!(GpuModel::from_name(text), GpuModel::Other(_))
 }
 
 fn never(_: &str) -> bool {
@@ -114,7 +126,8 @@ impl<T: Texts> Texts for Vec<T> {
 /// Hands out masks such as `name-1`.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Masks {
-    pub(super) given: BTreeMap<Named, BTreeMap<String, String>>,
+    /// By what they begin with, each name with its mask.
+    pub(super) given: BTreeMap<&'static str, BTreeMap<String, String>>,
     /// Keys of tags that stay because the user's own settings speak of them.
     pub(super) kept_keys: BTreeSet<String>,
 }
@@ -143,7 +156,7 @@ impl Masks {
     }
 
     fn mask_as(&mut self, named: Named, prefix: &str, text: &mut String) {
-        let given = self.given.entry(named).or_default();
+        let given = self.given.entry(named.prefix()).or_default();
         let next = given.len() + 1;
         let mask = given.entry(text.clone()).or_insert_with(|| match named {
             Named::Instance | Named::Commitment => format!("{prefix}-{next:0ID_DIGITS$}"),
@@ -160,20 +173,6 @@ impl Masks {
 
     pub(super) fn all(&mut self, named: Named, texts: &mut impl Texts) {
         texts.each(&mut |text| self.mask(named, text));
-    }
-
-    /// Masks those that are not of a sort.
-    pub(super) fn unless(
-        &mut self,
-        is_of: impl Fn(&str) -> bool,
-        named: Named,
-        texts: &mut impl Texts,
-    ) {
-        texts.each(&mut |text| {
-            if !is_of(text) {
-                self.mask(named, text);
-            }
-        });
     }
 
     pub(super) fn tags(&mut self, tags: &mut BTreeMap<String, String>) {
@@ -204,9 +203,14 @@ impl Masks {
         format!("{}{key}", owner.unwrap_or_default())
     }
 
+    /// Whether a name of a kind has a mask.
+    pub(super) fn knows(&self, named: Named, name: &str) -> bool {
+        self.given.get(named.prefix()).is_some_and(|given| given.contains_key(name))
+    }
+
     /// The mask of an instance's id; absent where it has none.
     pub(in crate::cli) fn of_instance(&self, id: &str) -> Option<&str> {
-        self.given.get(&Named::Instance)?.get(id).map(String::as_str)
+        self.given.get(Named::Instance.prefix())?.get(id).map(String::as_str)
     }
 
     /// Masked ids, each with the real one that it stands for.
@@ -215,7 +219,7 @@ impl Masks {
         let mut names: BTreeMap<String, String> =
             given.map(|(real, mask)| (mask.clone(), real.clone())).collect();
         let native = |id: &str| ResourceId::named(id).native().to_owned();
-        let machines = self.given.get(&Named::Instance).into_iter().flatten();
+        let machines = self.given.get(Named::Instance.prefix()).into_iter().flatten();
         names.extend(machines.map(|(real, mask)| (native(mask), native(real))));
         let pair = |id: String| {
             let real = reveal(&id, &names);

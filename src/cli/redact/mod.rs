@@ -18,7 +18,7 @@ use crate::usage::Estate;
 use jiff::Timestamp;
 use masks::{Named, is_action};
 use records::Record;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use vocabulary::{MASKED, is_common_key, is_region, is_rejection, is_time_span};
 
 pub(super) use masks::Masks;
@@ -89,10 +89,6 @@ impl Masks {
 
     fn place(&mut self, what: &GapSubject, place: &str) -> String {
         const PLACES: [&str; 4] = ["account", "cluster", "roll-ups", "this machine"];
-        let knows = |masks: &Self, named| {
-            let given = masks.given.get(&named);
-            given.is_some_and(|given: &BTreeMap<_, _>| given.contains_key(place))
-        };
         if PLACES.contains(&place) {
             return place.to_owned();
         }
@@ -105,9 +101,11 @@ impl Masks {
             GapSubject::Commitment => Named::Commitment,
             GapSubject::Instance => Named::Instance,
             GapSubject::Account => Named::Account,
-            _ if knows(self, Named::Account) => Named::Account,
-            _ if is_region(place) || knows(self, Named::Region) => Named::Region,
-            _ if Named::Instance.may_stay(place) || knows(self, Named::Instance) => Named::Instance,
+            _ if self.knows(Named::Account, place) => Named::Account,
+            _ if is_region(place) || self.knows(Named::Region, place) => Named::Region,
+            _ if Named::Instance.may_stay(place) || self.knows(Named::Instance, place) => {
+                Named::Instance
+            }
             _ => Named::Place,
         };
         self.masked(named, place)

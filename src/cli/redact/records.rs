@@ -1,15 +1,12 @@
 //! What every text of a record names.
 
 use super::masks::{Masks, Named};
-use super::vocabulary::{
-    FLEET_WORDS, OPINIONS, OWNER_KINDS, is_device_resource, is_mig_profile, state_transition,
-};
+use super::vocabulary::state_transition;
 use crate::domain::{
     Address, AwsOpinion, BatchEnvironment, CapacityReservation, Claim, Clusters, Commitments,
     ComponentHost, Copies, DeviceUnit, DeviceUse, Devices, GpuOffer, Holder, InferenceComponent,
     Instance, InstanceShape, Managed, Node, NodeDevices, Owner, ProfiledRun, ReservedInstances,
-    SavingsPlan, ScalingGroup, StorageResource, TagFilter, TrainingJob, TrainingPlan, Volume,
-    WarmPool,
+    SavingsPlan, ScalingGroup, TagFilter, TrainingJob, TrainingPlan, Volume, WarmPool,
 };
 use crate::usage::{Estate, Series};
 
@@ -30,21 +27,25 @@ impl<T: Record> Record for Vec<T> {
     }
 }
 
-/// Each type with what its texts name, what contains no name, its parts that are records, and
-/// what else is done: a new field does not compile before one of these is decided.
+/// Each type with the kinds of its fields, in the order of the masks: what their texts name, `stays`
+/// for those without a name, `tags` and `record`. Then what is done with fields of no kind, and what
+/// follows. A new field does not compile before one of these is decided.
 macro_rules! records {
+    (@stays $masks:ident $field:ident) => { let _ = $field; };
+    (@tags $masks:ident $field:ident) => { $masks.tags($field); };
+    (@record $masks:ident $field:ident) => { $field.mask($masks); };
+    (@$named:ident $masks:ident $field:ident) => { $masks.all(Named::$named, $field); };
     ($($type:ident {
-        names $($field:ident $named:ident)*;
-        stays $($stays:ident)*;
-        parts $($part:ident)*;
+        $($kind:ident $($field:ident)+;)*
         $(|$masks:ident, $($also:ident)+| $also_do:block)?
+        $(=> $then:block)?
     })+) => {$(
         impl Record for $type {
             fn mask(&mut self, masks: &mut Masks) {
-                let Self { $($field,)* $($stays: _,)* $($part,)* $($($also,)+)? } = self;
-                $(masks.all(Named::$named, $field);)*
-                $($part.mask(masks);)*
+                let Self { $($($field,)+)* $($($also,)+)? } = self;
+                $($(records! { @$kind masks $field })+)*
                 $(let $masks = masks; $also_do)?
+                $($then)?
             }
         }
     )+};
@@ -52,20 +53,17 @@ macro_rules! records {
 
 records! {
     Estate {
-        names accounts Account regions Region;
+        Account accounts; Region regions;
         stays as_of window source period_seconds;
-        parts tag_filters instances out_of_scope scaling_groups;
-        // In this order, which is that of the masks.
+        record tag_filters instances out_of_scope scaling_groups;
         |masks, shapes usage metrics profiles clusters managed jobs prices commitments opinions
             gaps api| {
             scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
-            *shapes = std::mem::take(shapes)
-                .into_values()
-                .map(|mut shape| {
-                    shape.mask(masks);
-                    (shape.instance_type.clone(), shape)
-                })
-                .collect();
+            let mask = |mut shape: InstanceShape| {
+                shape.mask(masks);
+                (shape.instance_type.clone(), shape)
+            };
+            *shapes = std::mem::take(shapes).into_values().map(mask).collect();
             usage.rename(|mut id| {
                 masks.all(Named::Instance, &mut id);
                 id
@@ -80,183 +78,127 @@ records! {
             commitments.mask(masks);
             opinions.mask(masks);
             opinions.sort_by(|left, right| left.key().cmp(&right.key()));
-            for gap in gaps {
-                *gap = masks.gap(gap);
-            }
-            api.by_operation = std::mem::take(&mut api.by_operation)
-                .into_iter()
-                .map(|(operation, calls)| (masks.masked(Named::Operation, &operation), calls))
-                .collect();
+            gaps.iter_mut().for_each(|gap| *gap = masks.gap(gap));
+            let mask = |(operation, calls): (String, _)| {
+                (masks.masked(Named::Operation, &operation), calls)
+            };
+            api.by_operation = std::mem::take(&mut api.by_operation).into_iter().map(mask).collect();
         }
     }
     TagFilter {
-        names; stays is_excluded; parts;
+        stays is_excluded;
         |masks, key value| {
             (*key, *value) = masks.tag(std::mem::take(key), std::mem::take(value));
         }
     }
     Instance {
-        names id Instance account Account region Region zone Zone instance_type Type
-            capacity_reservation_id Commitment capacity_block_id Commitment
-            auto_scaling_group Name private_dns_name Host;
+        Instance id; Account account; Region region; Zone zone; Type instance_type;
+        Commitment capacity_reservation_id capacity_block_id;
+        Name auto_scaling_group; Host private_dns_name;
         stays state lifecycle operating_system tenancy launch_time attached_time;
-        parts volumes addresses;
-        |masks, state_transition_reason tags| {
-            if let Some(reason) = state_transition_reason {
-                *reason = state_transition(reason);
-            }
-            masks.tags(tags);
+        record volumes addresses; tags tags;
+        |_masks, state_transition_reason| {
+            state_transition_reason.iter_mut().for_each(|reason| *reason = state_transition(reason));
         }
     }
-    Volume {
-        names id Volume; stays size_gib; parts;
-        |masks, volume_type| {
-            masks.unless(|text| StorageResource::NAMES.contains(&text), Named::Type, volume_type);
-         }
-    }
-    Address { names id Address; stays; parts; }
+    Volume { Volume id; stays size_gib; VolumeType volume_type; }
+    Address { Address id; }
     ScalingGroup {
-        names name Name account Account region Region instance_types Type;
+        Name name; Account account; Region region; Type instance_types;
         stays desired min max is_weighted on_demand_base on_demand_above_base_percent;
-        parts batch;
-        |masks, spot_allocation warm_pool suspended protected in_service| {
-            masks.unless(|text| FLEET_WORDS.contain(text), Named::Value, suspended);
+        record batch; FleetWord suspended; record warm_pool; FleetWord spot_allocation;
+        Instance in_service protected;
+        => {
             suspended.sort();
-            warm_pool.mask(masks);
-            masks.unless(|text| FLEET_WORDS.contain(text), Named::Value, spot_allocation);
-            masks.all(Named::Instance, in_service);
             in_service.iter_mut().for_each(|ids| ids.sort());
-            masks.all(Named::Instance, protected);
             protected.sort();
         }
     }
-    WarmPool {
-        names; stays min_size size; parts;
-        |masks, state| { masks.unless(|text| FLEET_WORDS.contain(text), Named::Value, state); }
-    }
+    WarmPool { stays min_size size; FleetWord state; }
     BatchEnvironment {
-        names name Name instance_types Type; stays min_vcpus desired_vcpus is_spot; parts;
-        |masks, queues| {
-            masks.all(Named::Name, queues);
-            queues.iter_mut().for_each(|queue| queue.sort());
-        }
+        Name name; Type instance_types; stays min_vcpus desired_vcpus is_spot; Name queues;
+        => { queues.iter_mut().for_each(|queue| queue.sort()); }
     }
     InstanceShape {
-        names instance_type Type;
+        Type instance_type; record gpu;
         stays accelerator vcpu memory_mib architecture local_storage_gb efa;
-        parts gpu;
     }
-    GpuOffer { names model Gpu; stays share vram_mib; parts; }
-    Series {
-        names instance Instance;
-        stays gpu metric statistic source joined_by points rejected; parts;
-    }
+    GpuOffer { Gpu model; stays share vram_mib; }
+    Series { Instance instance; stays gpu metric statistic source joined_by points rejected; }
     ProfiledRun {
-        names instance Instance;
+        Instance instance;
         stays start end covers_a_command samples gpu_mean_percent cpu_p95_percent memory_p95_mib;
-        parts;
     }
-    Clusters { names; stays; parts nodes claims uses; }
+    Clusters { record nodes claims uses; }
     Node {
-        names name Host cluster Account machine Instance pool Name;
+        Host name; Account cluster; Instance machine; Name pool;
         stays scheduler physical price_class pool_maker cpu_millicores memory_mib pods
             cpu_only_pods is_ready is_cordoned;
-        parts;
         |masks, provider_id devices| {
             // What it says of the machine is in the machine's own id, with the masks of its
             // account and its name.
             *provider_id = None;
-            *devices = std::mem::take(devices)
-                .into_iter()
-                .map(|(mut resource, mut offered)| {
-                    masks.resource(&mut resource);
-                    offered.mask(masks);
-                    (resource, offered)
-                })
-                .collect();
+            let mask = |(mut resource, mut offered): (String, NodeDevices)| {
+                masks.all(Named::DeviceResource, &mut resource);
+                offered.mask(masks);
+                (resource, offered)
+            };
+            *devices = std::mem::take(devices).into_iter().map(mask).collect();
         }
     }
-    NodeDevices { names; stays capacity allocatable; parts unit; }
-    Claim { names machine Instance; stays state since; parts holder devices; }
-    Devices {
-        names; stays count; parts;
-        |masks, resource unit| {
-            masks.resource(resource);
-            unit.mask(masks);
-        }
-    }
-    Holder {
-        names namespace Name pod Name; stays placement; parts owner;
-        |masks, labels| { masks.tags(labels); }
-    }
-    Owner {
-        names name Name; stays; parts;
-        |masks, kind| { masks.unless(|text| OWNER_KINDS.contain(text), Named::Key, kind); }
-    }
+    NodeDevices { stays capacity allocatable; record unit; }
+    Claim { Instance machine; stays state since; record holder devices; }
+    Devices { stays count; DeviceResource resource; record unit; }
+    Holder { Name namespace pod; stays placement; record owner; tags labels; }
+    Owner { Name name; OwnerKind kind; }
     DeviceUse {
-        names machine Instance namespace Name pod Name;
-        stays gpu n_samples sample_seconds mean_percent max_percent; parts;
+        Instance machine; Name namespace pod;
+        stays gpu n_samples sample_seconds mean_percent max_percent;
     }
-    Managed { names; stays; parts hosts plans; }
+    Managed { record hosts plans; }
     ComponentHost {
-        names account Account region Region group Name; stays; parts;
-        |masks, components| {
-            components.mask(masks);
-            components.sort_by(|left, right| left.name.cmp(&right.name));
-        }
+        Account account; Region region; Name group; record components;
+        => { components.sort_by(|left, right| left.name.cmp(&right.name)); }
     }
-    InferenceComponent { names name Name; stays desired_copies; parts copies; }
-    Copies { names instance_type Type; stays count gpus_each; parts; }
+    InferenceComponent { Name name; stays desired_copies; record copies; }
+    Copies { Type instance_type; stays count gpus_each; }
     TrainingPlan {
-        names id Commitment account Account region Region instances Type;
-        stays status total in_use start end duration_minutes currency upfront_fee; parts;
+        Commitment id; Account account; Region region; Type instances;
+        stays status total in_use start end duration_minutes currency upfront_fee;
     }
     TrainingJob {
-        names name Name account Account region Region instances Type plan Commitment;
+        Name name; Account account; Region region; Type instances; Commitment plan;
         stays status started ended billable_seconds training_seconds warm_pool_seconds is_spot
             has_checkpoints;
-        parts;
     }
     Commitments {
-        names skipped_accounts Account;
-        stays is_unshared; parts reserved_instances savings_plans capacity_reservations;
+        Account skipped_accounts; stays is_unshared;
+        record reserved_instances savings_plans capacity_reservations;
     }
     ReservedInstances {
-        names id Commitment account Account region Region zone Zone instance_type Type;
+        Commitment id; Account account; Region region; Zone zone; Type instance_type;
         stays operating_system tenancy count class payment start end currency upfront
             recurring_hourly;
-        parts;
     }
     SavingsPlan {
-        names id Commitment account Account region Region family Family;
-        stays kind currency commitment_hourly term start end; parts;
+        Commitment id; Account account; Region region; Family family;
+        stays kind currency commitment_hourly term start end;
     }
     CapacityReservation {
-        names id Commitment account Account region Region zone Zone instance_type Type;
+        Commitment id; Account account; Region region; Zone zone; Type instance_type;
         stays operating_system tenancy total available capacity_block start committed_until end;
-        parts;
-        |masks, tags| { masks.tags(tags); }
+        tags tags;
     }
     AwsOpinion {
-        names to Type; stays monthly_savings; parts;
-        |masks, instances action| {
-            masks.all(Named::Instance, instances);
-            instances.sort();
-            masks.unless(|text| OPINIONS.contain(text), Named::Value, action);
-        }
+        Type to; stays monthly_savings; Instance instances; Opinion action;
+        => { instances.sort(); }
     }
 }
 
 impl Record for DeviceUnit {
     fn mask(&mut self, masks: &mut Masks) {
         if let Self::Slice { profile, .. } = self {
-            masks.unless(is_mig_profile, Named::Gpu, profile);
+            masks.all(Named::MigProfile, profile);
         }
-    }
-}
-
-impl Masks {
-    fn resource(&mut self, resource: &mut String) {
-        self.unless(is_device_resource, Named::Gpu, resource);
     }
 }

@@ -264,3 +264,40 @@ proptest! {
         }
     }
 }
+
+const TITLE: &str = "# Actions that were chosen";
+const CHOICE: &str = "# Actions that were chosen\n#   stop i-1\n\n[[reject]]\n\
+                      workload = \"i-2\"\naction = \"spot\"\nreason = \"new\"\n";
+
+#[test]
+fn every_rule_and_comment_stays_and_the_choice_is_replaced() {
+    let policy = "# Limits\n[waste]\npercent_limit = 10\n\n# Ours\n[[reject]]\n\
+                  workload = \"i-1\" # [waste]\naction = \"stop\"\nreason = \"old\"\n\n\
+                  # Idle\n[[forbid]]\nrule = \"idle-gpu\"\n";
+    let rules = "# Limits\n[waste]\npercent_limit = 10\n\n# Ours\n# Idle\n[[forbid]]\n\
+                 rule = \"idle-gpu\"\n";
+    let once = with_choice(policy, CHOICE, TITLE).expect("it has other tables");
+    assert_eq!(once, format!("{rules}\n{CHOICE}"));
+    // A second choice takes the place of the first.
+    assert_eq!(with_choice(&once, CHOICE, TITLE), Some(once.clone()));
+}
+
+#[test]
+fn what_is_only_a_choice_is_replaced_whole() {
+    for text in ["", "not TOML", "# Mine\n", CHOICE] {
+        let written = with_choice(text, CHOICE, TITLE);
+        assert_eq!(written.as_deref(), Some(CHOICE), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    let rule = "[waste]\npercent_limit = 10\n";
+    for odd in [
+        format!("reject = []\n{rule}"),
+        format!("{rule}[[reject]]\nreason = \"\"\"\n[deny]\ntypes = []\n\"\"\"\n"),
+        format!("{rule}[[ reject ]]\nreason = \"r\"\n"),
+    ] {
+        assert_eq!(with_choice(&odd, CHOICE, TITLE), None, "{odd}");
+    }
+}

@@ -1,40 +1,12 @@
 //! The causes, each with what its details are, its words and what to do about it.
 
-use super::texts::{
-    ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, COMPARE_COUNTERS, COMPARE_ROLLUPS,
-    CONFIGURE, COPY_FILE, HIDDEN_BY_MIG, KEEP_SAMPLING, KNOW_SCOPE, MEASURE_SLICES, NAME_COLUMNS,
-    NAME_GPUS, NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO,
-    RECORD_CLUSTER, RECORD_NIGHTS, RECORD_ON, RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES,
-    ROLL_UP_AGAIN, SAMPLES_MISSING, SAMPLES_SPARSE, SCRAPE_MORE, SEE_BILL, SET_UP_METRICS,
-    SLICES_UNMEASURED, STATE_PRICE, UNMATCHED, WRAPS,
+use super::words::{
+    ANOTHER_PLACE, ASK_FOR_PRICES, COPY_FILE, Detail, HIDDEN_BY_MIG, KNOW_SCOPE, NAME_COLUMNS,
+    NAME_GPUS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER, RECORD_ON, RECORD_PRICE,
+    REFRESH_PRICES, REFRESH_RATES, ROLL_UP_AGAIN, SAMPLES_MISSING, SEE_BILL, SET_UP_METRICS,
+    STATE_PRICE, UNMATCHED, WRAPS, causes,
 };
-use super::vocabulary::Detail;
 use crate::domain::named_enum;
-
-macro_rules! causes {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal [$($detail:ident)*] $words:expr, $hint:expr;)+) => {
-        named_enum! {
-            CauseKind { $($(#[$doc])* $variant = $name,)+ }
-        }
-
-        impl CauseKind {
-            /// What its details are, in order.
-            pub fn details(self) -> &'static [Detail] {
-                match self { $(Self::$variant => &[$(Detail::$detail),*],)+ }
-            }
-
-            /// Its words, in the form that [`super::words::filled`] reads.
-            pub(super) fn words(self) -> &'static str {
-                match self { $(Self::$variant => $words,)+ }
-            }
-
-            /// What to do about it, in the same form; empty for a call that failed.
-            pub(super) fn hint(self) -> &'static str {
-                match self { $(Self::$variant => $hint,)+ }
-            }
-        }
-    };
-}
 
 causes! {
     CallFailed = "call-failed" [Action Failure Code Foreign Fallback]
@@ -97,9 +69,15 @@ causes! {
     RollupDaysMissing = "rollup-days-missing" [Count Time]
         "{day has|days have} no roll-up, the first from {}", ROLL_UP_AGAIN;
     RollupInstancesUnknown = "rollup-instances-unknown" [Count Instance]
-        "{instance is|instances are} not in the inventory, such as {}; omitted", NAME_INSTANCES;
+        "{instance is|instances are} not in the inventory, such as {}; omitted",
+        "no action needed if they were terminated or are of another account; otherwise name the \
+         column that has the instances as `gpucost inventory` shows them, with `--columns`";
     /// No instance has a roll-up; runs of other accounts and regions are not read.
-    NoRollups = "no-rollups" [Count] NO_ROLLUPS, COMPARE_ROLLUPS;
+    NoRollups = "no-rollups" [Count]
+        "no instance of the inventory has a roll-up of a whole day of the window; {run is|runs \
+         are} of another account or region",
+        "compare the accounts, regions, instances and days of `usage_asked` with those of `gpucost \
+         inventory`; without `--account` and `--region`, a roll-up is of any of them";
     /// An answer describes an instance without a field that can be read.
     InstanceNotReadable = "instance-not-readable" [Field]
         "the EC2 response has no readable {}", "report it with `gpucost inventory -v`";
@@ -235,8 +213,12 @@ causes! {
         "publish the index of each GPU in the label `gpu`";
     /// Samples are farther apart than the periods of the audit.
     SamplesSparse = "samples-sparse" [Count Elapsed]
-        SAMPLES_SPARSE, SCRAPE_MORE;
-    SlicesUnmeasured = "slices-unmeasured" [Count Count] SLICES_UNMEASURED, MEASURE_SLICES;
+        "samples of {GPU|GPUs} are about {} apart, which is more than an hour: coverage is low",
+        "scrape the exporter at least once every 5 minutes";
+    SlicesUnmeasured = "slices-unmeasured" [Count Count]
+        "{} of {MIG instance|MIG instances} report no utilization beside others of the same card: \
+         these cards are unmeasured",
+        "check that the exporter reports the engine activity of every MIG instance";
     /// How pods used the GPUs of some hosts could not be read.
     UsesNotRead = "uses-not-read" [Action Failure Code Foreign Count]
         "{call}; how each pod used the GPUs of {host|hosts} is unknown", "";
@@ -277,13 +259,16 @@ causes! {
     /// A workload has too little data for a verdict.
     NoVerdict = "no-verdict" [Words Rules]
         "{}{?; silent: }", SET_UP_METRICS;
-    MetricsContradict = "metrics-contradict" [Words Rules] "{}{?; silent: }", COMPARE_COUNTERS;
+    MetricsContradict = "metrics-contradict" [Words Rules] "{}{?; silent: }",
+        "run `nvidia-smi dmon -s pu` on the machine: where it shows work, restart the exporter or \
+         the agent; where it shows none, check that the power is of the same GPU";
     /// A metric is not reported.
     NotReported = "not-reported" [Rules]
         "not reported or unknown{?; silent: }", SET_UP_METRICS;
     /// The maxima of a metric are not reported.
     MaximaNotReported = "maxima-not-reported" [Rules]
-        "not reported or unknown{?; silent: }", ADD_MAXIMA;
+        "not reported or unknown{?; silent: }",
+        "request the statistic `maximum` in addition to `average`, or add it to the estate";
     /// A measurement is missing without which no other type or share can be proposed.
     NotMeasured = "not-measured" [Demand]
         "{}; not evaluated: right-sizing, sharing, commitments", SET_UP_METRICS;
@@ -298,7 +283,8 @@ causes! {
         "no CPUUtilization data for {} of {instance|instances}: assumed running since launch",
         "allow cloudwatch:GetMetricData, or add the series to the estate";
     /// A metric is too old to act on, or missing at the same hours of most days.
-    SamplesOutage = "samples-outage" [Words] "{}: no action rests on it", KEEP_SAMPLING;
+    SamplesOutage = "samples-outage" [Words] "{}: no action rests on it",
+        "check that the agent or exporter runs, at all hours in which the instance runs";
     /// Points of series are not valid.
     PointsDropped = "points-dropped" [Count Rejections]
         "{point|points} dropped: {}", "check the agent's clock and configuration";
@@ -374,10 +360,13 @@ causes! {
 
     /// Workloads of a budget cost in a currency that no budget of the scope is in.
     CostsNotInBudget = "costs-not-in-budget" [Count Currency Currency]
-        "{workload costs|workloads cost} {} but its budget is in {}", ADD_BUDGET;
+        "{workload costs|workloads cost} {} but its budget is in {}",
+        "add a [[budget]] with `currency = \"{1}\"`";
     /// A forecast has no recorded days to rest on.
     NoHistory = "no-history" []
-        "no recorded days were read", RECORD_NIGHTS;
+        "no recorded days were read",
+        "`gpucost history record` stores an audit each night; pass its place with \
+         `--recorded-audits DIR`";
     /// Too few days were recorded for a forecast.
     HistoryShort = "history-short" [Count Count]
         "{day was recorded whole|days were recorded whole}, and {} are needed", RECORD_ON;
@@ -414,7 +403,7 @@ causes! {
         "check a plan that `terraform show -json` wrote, as a whole";
     /// A plan does not state something.
     NotPlanned = "not-planned" [Words]
-        "{}", CONFIGURE;
+        "{}", "set it in the configuration, or add a suppression";
     RegionNotPlanned = "region-not-planned" [Words]
         "{}", "set it with `--region`";
     /// The usual values stand in for what a plan does not show.

@@ -4,18 +4,15 @@
 
 mod failure;
 mod kinds;
-mod texts;
-mod vocabulary;
 mod words;
 
+use super::wire::at_most;
 pub use failure::FailureKind;
 pub use kinds::CauseKind;
-pub use vocabulary::{ANSWER_FIELDS, Detail, FALLBACKS, FIGURES, POINT_REJECTIONS};
-
-use super::wire::at_most;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use words::filled;
+pub use words::{ANSWER_FIELDS, Detail, FALLBACKS, FIGURES, POINT_REJECTIONS};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a cause with `kind` and `details`")]
@@ -52,8 +49,7 @@ impl Cause {
 
     /// Its details with what each says.
     pub fn details(&self) -> impl Iterator<Item = (Detail, &str)> {
-        let kinds = self.kind.details().iter().copied();
-        kinds.zip(self.details.iter().map(String::as_str))
+        self.kind.details().iter().copied().zip(self.details.iter().map(String::as_str))
     }
 
     /// The same with other details.
@@ -81,9 +77,9 @@ impl CauseKind {
     /// How much was not seen, as the words of a reason say it; absent where they count what was
     /// seen, or nothing. Messages of servers have numbers of their own.
     pub fn unseen_in(self, reason: &str) -> Option<u64> {
-        let digits = reason.replace(',', "");
-        let mut numbers = digits.split(|c: char| !c.is_ascii_digit());
-        let mut numbers = numbers.by_ref().filter_map(|word| word.parse().ok());
+        let reason = reason.replace(',', "");
+        let numbers = reason.split(|c: char| !c.is_ascii_digit());
+        let mut numbers = numbers.filter_map(|word| word.parse().ok());
         match self {
             Self::HistoryShort => None,
             Self::JobsNotRead | Self::OlderJobsOmitted => numbers.last(),

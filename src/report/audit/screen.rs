@@ -1,10 +1,9 @@
 //! An audit on a terminal, in Markdown and as a page: what can be saved, what to do in which
 //! order, and what has no advice; then every list, unless it is brief.
 
-use super::actions::{Step, actions};
 use super::findings::findings_table;
 use super::record::{document, measured};
-use super::workloads::{unused_table, workloads_table};
+use super::workloads::{Step, actions, unused_table, workloads_table};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals, DayCost, Grouping};
 use crate::domain::{ActionKind, Classification, EstateSource, Kpi, Money};
 use crate::report::doc::{Bar, MOST_BARS};

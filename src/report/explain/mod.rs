@@ -1,24 +1,17 @@
 //! `gpucost explain`: the derivation of a verdict, a cost, a finding, a plan or a commitment, so
 //! that each figure can be worked out again.
 
-#[macro_use]
-mod line;
 mod cost;
 mod find;
-mod levers;
-mod measured;
+mod line;
 mod moves;
 mod plan;
-mod purchases;
-mod rightsize;
 
 pub use find::{Explained, NotFound, explainable_ids, find_explained};
 pub use line::Derivation;
 
 use self::cost::{commitment, cost, unused};
-use self::levers::{LeverRow, lever, levers};
-use self::line::{Line, lines};
-use self::measured::{gpus, measurements, opinion, verdict};
+use self::line::{LeverRow, Line, gpus, lever, levers, lines, measurements, opinion, verdict};
 use self::plan::{Planned, actions, alternatives, balance, planned};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, Evidence, Finding, GpuUsage, Money, Observation, Risk, Workload};
@@ -112,7 +105,7 @@ impl<'a> Subject<'a> {
             ("AWS", opinion(audited)),
         ]);
         self.gpus = workload.gpus().collect();
-        self.levers = LEVERS.iter().map(|known| lever(known.kind(), audited, by)).collect();
+        self.levers = LEVERS.iter().map(|known| lever(known.kind, audited, by)).collect();
         self.plan("workload", audited, by);
     }
 
@@ -177,18 +170,17 @@ impl<'a> Subject<'a> {
 }
 
 fn identity(workload: &Workload) -> Vec<Line> {
-    let (key, mut lines) = (&workload.key, Vec::new());
+    let key = &workload.key;
     let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
-    steps! { lines;
-        "workload" => "{}: {} × {}, {}, {} ({})", workload.name, instances.len(), key.instance_type, key.purchase_option, workload.kind, workload.kind_basis;
-        "instances" => "{}", instances.join(" ");
-        "excluded" for reason in &workload.ignored => "from recommendations by tag: {reason}";
+    rows! {
+        ("workload", format!("{}: {} × {}, {}, {} ({})", workload.name, instances.len(), key.instance_type, key.purchase_option, workload.kind, workload.kind_basis));
+        ("instances", format!("{}", instances.join(" ")));
+        for reason in &workload.ignored => ("excluded", format!("from recommendations by tag: {reason}"));
     }
-    lines
 }
 
 fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line> {
-    let (advice, mut lines) = (&finding.recommendation, Vec::new());
+    let advice = &finding.recommendation;
     let to = if advice.to.is_empty() { "" } else { ": " };
     let mut alone = audited.into_iter().flat_map(|workload| workload.proposals.actions());
     let action = alone.find(|action| Some(action.monthly_savings()) == finding.monthly_savings);
@@ -198,17 +190,16 @@ fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line>
     let planned = audited.into_iter().flat_map(|workload| &workload.actions);
     let follow: BTreeSet<&String> = stop.chain(planned.flat_map(Action::caveats)).collect();
     let caveats = advice.caveats.iter().filter(|caveat| !follow.contains(caveat));
-    steps! { lines;
-        "severity" => "{}, {}, {}", finding.severity, finding.kind, finding.confidence;
-        "because" for fact in finding.evidence() => "{}; {}", evidence(fact), origin(fact);
-        "savings" for saving in finding.monthly_savings => "{} per month if applied alone", money(saving);
-        "savings" if finding.monthly_savings.is_none() => "unknown: the rule has no estimate";
-        "savings" for action in action => "{}: {}", action.kind(), action.detail();
-        "advice" => "{}{to}{}", advice.action, advice.to;
-        "step" for step in &advice.steps => "{step}";
-        "caveat" for caveat in caveats => "{caveat}";
+    rows! {
+        ("severity", format!("{}, {}, {}", finding.severity, finding.kind, finding.confidence));
+        for fact in finding.evidence() => ("because", format!("{}; {}", evidence(fact), origin(fact)));
+        for saving in finding.monthly_savings => ("savings", format!("{} per month if applied alone", money(saving)));
+        if finding.monthly_savings.is_none() => ("savings", "unknown: the rule has no estimate".to_owned());
+        for action in action => ("savings", format!("{}: {}", action.kind(), action.detail()));
+        ("advice", format!("{}{to}{}", advice.action, advice.to));
+        for step in &advice.steps => ("step", step.to_string());
+        for caveat in caveats => ("caveat", caveat.to_string());
     }
-    lines
 }
 
 /// Where an observation was made.

@@ -235,6 +235,6 @@ impl FixItem<'_> {
 
 impl Line<'_> {
     fn command(&self) -> Option<String> {
-        self.step.command.as_ref().map(super::command::Command::text)
+        self.step.command.as_ref().map(super::procedure::Command::text)
     }
 }

@@ -115,7 +115,7 @@ pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
         given: rows! {
             Given::new("window", "days", Value::text(days(overview.span)), "history");
             Given::new("recorded_days", "recorded", Value::make_count(recorded_days(overview)), "history");
-            Given::new("currency", "currency", Value::text(overview.ledger.currency().code()), "most rows of the history");
+            Given::new("currency", "currency", Value::text(overview.ledger.currency.code()), "most rows of the history");
         },
         steps: overview.forecast.as_ref().map(forecast_steps).unwrap_or_default(),
         tables: rows! {

@@ -1,6 +1,6 @@
 //! The grid of days and hours of a machine or of one GPU of it.
 
-use super::words::left;
+use super::left;
 use crate::analysis::machine_hours;
 use crate::domain::{ResourceId, Window, Workload};
 use crate::report::shared::sparkline::sparkline;

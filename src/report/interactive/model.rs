@@ -1,7 +1,6 @@
 //! The state of the interactive audit, and what each key makes of it.
 
-use super::actions::{Switch, Switches};
-use super::export;
+use super::actions::{self, Switch, Switches};
 use super::hours::Hours;
 use crate::analysis::{Audit, AuditedWorkload, Choices};
 use crate::domain::{Action, ActionKind, Money, RejectedAction};
@@ -48,7 +47,8 @@ pub(super) type Entry = (usize, ActionKind);
 
 /// All of the state.
 pub struct Model<'a> {
-    pub(super) audit: Audit,
+    /// With the chosen plan.
+    pub audit: Audit,
     pub(super) switches: Switches,
     estate: &'a Estate,
     pub(super) facts: Vec<RowFacts>,
@@ -132,11 +132,6 @@ impl<'a> Model<'a> {
         self.audit.totals.monthly_savings()
     }
 
-    /// The audit with the chosen plan.
-    pub fn audit(&self) -> &Audit {
-        &self.audit
-    }
-
     /// What a key makes of it.
     pub fn update(&mut self, key: Key) -> Effect {
         self.message = None;
@@ -153,7 +148,7 @@ impl<'a> Model<'a> {
             Key::Char('q' | 'Q') => return self.leave(was_leaving),
             Key::Char('?') => self.is_help_shown = true,
             Key::Char('w' | 'W') => {
-                return Effect::Export(export::policy(&self.audit, &self.switches.policy()));
+                return Effect::Export(actions::policy(&self.audit, &self.switches.policy()));
             }
             _ => match self.screen {
                 Screen::Workloads => self.in_list(key, false),

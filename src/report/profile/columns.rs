@@ -1,8 +1,8 @@
 //! What a profiled run, its GPUs, its phases and its work are declared by.
 
-use super::report::ProfileReport;
 use super::words::{
-    JOULES_PER_KWH, alert_line, gib, gpu_recommendation, label, model_name, recommendation,
+    JOULES_PER_KWH, ProfileReport, alert_line, gib, gpu_recommendation, label, model_name,
+    recommendation,
 };
 use crate::analysis::{Candidate, Mfu, RunCost, UnitWork};
 use crate::domain::{

@@ -1,11 +1,9 @@
 //! `gpucost profile`: what a run says.
 
 mod columns;
-mod report;
 mod words;
 
-pub use report::ProfileReport;
-pub use words::alert_line;
+pub use words::{ProfileReport, alert_line};
 
 use crate::analysis::{Candidate, RunCost, UnitWork};
 use crate::profiling::{Alert, GpuProfile, Phase};

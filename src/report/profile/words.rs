@@ -1,9 +1,8 @@
-//! What a run says, in sentences that one can act on.
+//! A run with its price, and what it says, in sentences that one can act on.
 
-use super::report::ProfileReport;
-use crate::analysis::{Mfu, RunCost};
+use crate::analysis::{Candidate, Mfu, RunCost, RunWork};
 use crate::domain::{
-    Classification, GpuIdentity, GpuModel, HourlyRate, SpotRun, Verdict, after_number,
+    Classification, Gap, GpuIdentity, GpuModel, HourlyRate, Risk, SpotRun, Verdict, after_number,
     decimals_apart,
 };
 use crate::profiling::{
@@ -345,6 +344,37 @@ pub(super) fn trouble(profile: &RunProfile) -> Vec<String> {
         lost.into_iter().chain(slowed).collect::<Vec<_>>()
     });
     lines.collect()
+}
+
+/// A run with its price, ready to be printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileReport {
+    pub profile: RunProfile,
+    /// What it cost; absent when the host has no known price, which is a gap.
+    pub cost: Option<RunCost>,
+    /// What it did; absent where nothing was counted.
+    pub work: Option<RunWork>,
+    /// Risk that was accepted of another type.
+    pub accepted: Risk,
+    pub gaps: Vec<Gap>,
+}
+
+impl ProfileReport {
+    /// The cheapest type that would do.
+    pub(super) fn best(&self) -> Option<&Candidate> {
+        self.cost.as_ref()?.sizing.as_ref().ok()?.accepted().next()
+    }
+
+    /// Model FLOPs utilization, or why it is unknown; absent where nothing states what a step
+    /// computes.
+    pub(super) fn mfu(&self) -> Option<Result<&Mfu, &String>> {
+        Some(self.work.as_ref()?.mfu.as_ref()?.as_ref())
+    }
+
+    /// A figure of the pace: a log of another program does not say when a sample was due.
+    pub(super) fn paced<T>(&self, figure: T) -> Option<T> {
+        self.profile.facts.interval_seconds.map(|_| figure)
+    }
 }
 
 #[cfg(test)]

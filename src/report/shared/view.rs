@@ -4,7 +4,8 @@
 use super::text::counted;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Classification, Money, UsageState, matches_pattern, named_enum, nearest_names, tag_value,
+    Classification, Money, OWNER_TAGS, UsageState, matches_pattern, named_enum, nearest_names,
+    tag_value,
 };
 use rust_decimal::Decimal;
 use std::cmp::Ordering;
@@ -42,8 +43,6 @@ impl SortKey {
 
 /// The class of what does not run.
 const STOPPED: &str = "stopped";
-/// Tags that name a team, the first one first.
-const TEAM_TAGS: [&str; 2] = ["team", "owner"];
 
 /// The names of classes and states that a view can ask for.
 pub fn class_names() -> impl Iterator<Item = &'static str> {
@@ -58,7 +57,7 @@ pub fn class_of(audited: &AuditedWorkload) -> &'static str {
 
 /// The team that tags name.
 pub fn team_of(tags: &BTreeMap<String, String>) -> Option<&str> {
-    tag_value(tags, &TEAM_TAGS).filter(|team| !team.is_empty())
+    tag_value(tags, &OWNER_TAGS).filter(|team| !team.is_empty())
 }
 
 /// What is asked of the rows of a list. In patterns, `*` stands for anything; a list of

@@ -6,7 +6,7 @@
 
 use super::facts::{FIND_OUT, Host, SCHEDULER, UNASKED, View, gpus};
 use super::pool::{Pool, resource_of};
-use crate::domain::{Assessment, Comparator, Evidence, Finding, Recommendation, counted};
+use crate::domain::{Comparator, Evidence, Finding, Recommendation, counted};
 
 pub(super) const ID: &str = "cpu-only-pods-on-gpu-node";
 
@@ -25,7 +25,15 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     }
     let physical = host.devices.physical?;
     let is_unasked = host.works_unasked();
-    let judgement = Assessment {
+    let decisive = Evidence::fact(
+        "pods that request no GPU and do not belong to the node",
+        SCHEDULER,
+        f64::from(pods),
+        (Comparator::GreaterThan, 0.0),
+        "pods",
+    );
+    let none = Evidence::fact("requested GPUs", SCHEDULER, 0.0, (Comparator::Equal, 0.0), "GPUs");
+    Some(Finding {
         title: format!(
             "node {}{} has {} and runs {} none{}",
             host.node.name,
@@ -47,17 +55,8 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             steps: steps(host),
             caveats: caveats(),
         },
-        ..Assessment::default()
-    };
-    let decisive = Evidence::fact(
-        "pods that request no GPU and do not belong to the node",
-        SCHEDULER,
-        f64::from(pods),
-        (Comparator::GreaterThan, 0.0),
-        "pods",
-    );
-    let none = Evidence::fact("requested GPUs", SCHEDULER, 0.0, (Comparator::Equal, 0.0), "GPUs");
-    Some(Finding::new(ID, host.subject(), judgement, decisive, [none]))
+        ..Finding::of(ID, host.subject(), decisive, [none])
+    })
 }
 
 fn steps(host: &Host<'_>) -> Vec<String> {

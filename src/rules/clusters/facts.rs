@@ -81,8 +81,7 @@ impl Host<'_> {
     pub fn share(&self, devices: Decimal) -> Option<Money> {
         let cost = self.machine?.monthly_cost?;
         let physical = self.devices.physical.filter(|count| !count.is_zero())?;
-        let amount = cost.amount().checked_mul(devices.min(physical))?;
-        let amount = amount.checked_div(physical)?;
+        let amount = cost.amount().checked_mul(devices.min(physical))?.checked_div(physical)?;
         Some(Money::new(amount, cost.currency()).rounded())
     }
 

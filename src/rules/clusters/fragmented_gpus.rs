@@ -11,8 +11,8 @@ use super::packing::{Bin, Packing, Size, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use super::pool::shrinking;
 use crate::domain::{
-    Assessment, Comparator, DeviceUnit, Evidence, Finding, Lifecycle, Money, Node, Placement,
-    Recommendation, Scheduler, counted,
+    Comparator, DeviceUnit, Evidence, Finding, Lifecycle, Money, Node, Placement, Recommendation,
+    Scheduler, counted, first_names,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,6 @@ pub(super) const ID: &str = "fragmented-gpus";
 
 /// Controllers that replace a pod elsewhere without loss of work.
 const REPLACING: [&str; 3] = ["Deployment", "ReplicaSet", "StatefulSet"];
-
-/// Names of nodes in a sentence.
-const MOST_NAMES: usize = 20;
 
 /// Nodes that can stand in for each other: what is interruptible cannot for what is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -236,13 +233,12 @@ fn finding(
     }
     let further = evidence.split_off(1);
     let decisive = evidence.pop()?;
-    let judgement = Assessment {
+    Some(Finding {
         title: title(key, spots, (claimed.len(), packing.freed.len()), blocked),
         monthly_savings: savings(&claimed, &packing),
         recommendation: advice(&claimed, &packing),
-        ..Assessment::default()
-    };
-    Some(Finding::new(ID, key.subject(), judgement, decisive, further))
+        ..Finding::of(ID, key.subject(), decisive, further)
+    })
 }
 
 fn title(
@@ -284,7 +280,7 @@ fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
     if !freed.is_empty() {
         let pods = counted(packing.moves.len(), "pod moves", "pods move");
         let named: Vec<&str> = freed.iter().map(|node| node.name.as_str()).collect();
-        steps.push(format!("cordon and drain {}: {pods}", names(&named)));
+        steps.push(format!("cordon and drain {}: {pods}", first_names(&named)));
         let plain = || "lower the size of the pool by as many nodes".to_owned();
         steps.push(shrinking(&freed).unwrap_or_else(plain));
         let mut lowered: BTreeMap<&str, usize> = BTreeMap::new();
@@ -312,8 +308,7 @@ fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
 }
 
 fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
-    let released = packing.freed.iter();
-    let released = released.flat_map(|place| claimed[*place].host.release_caveats());
+    let released = packing.freed.iter().flat_map(|place| claimed[*place].host.release_caveats());
     // Many nodes share them.
     let released: BTreeSet<&String> = released.collect();
     let mut caveats: Vec<String> = released.into_iter().cloned().collect();
@@ -335,8 +330,7 @@ fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
             "{pods} data on the disk of the node (emptyDir or hostPath), which stays behind"
         ));
     }
-    let beside = packing.freed.iter();
-    let beside = beside.filter_map(|place| claimed[*place].host.node.cpu_only_pods);
+    let beside = packing.freed.iter().filter_map(|place| claimed[*place].host.node.cpu_only_pods);
     let beside: u64 = beside.map(u64::from).sum();
     if beside > 0 {
         let pods = counted(beside, "pod", "pods");
@@ -344,14 +338,4 @@ fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
     }
     caveats.push("disruption budgets and the zones of volumes are not checked".to_owned());
     caveats
-}
-
-/// Names in order, the first of many.
-fn names(names: &[&str]) -> String {
-    let (shown, rest) = names.split_at(names.len().min(MOST_NAMES));
-    let shown = shown.join(", ");
-    match rest.len() {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }

@@ -7,8 +7,8 @@
 
 use super::facts::{Holding, View, cost_words, gpus, span};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Confidence, ECS_SERVICE, Evidence, Finding, GpuUsage,
-    Holder, Maxima, Recommendation, Scheduler, counted,
+    ACTIVE_PERCENT, Comparator, Confidence, ECS_SERVICE, Evidence, Finding, GpuUsage, Holder,
+    Maxima, Recommendation, Scheduler, counted,
 };
 use rust_decimal::Decimal;
 
@@ -190,7 +190,21 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
         "the {} costs the same until it is released: give the GPUs to other {}s",
         words.node, words.pod
     ));
-    let judgement = Assessment {
+    let decisive = Evidence::fact(
+        "largest GPU utilization",
+        &idle.origin,
+        idle.largest_percent,
+        (Comparator::LessThan, ACTIVE_PERCENT),
+        "%",
+    );
+    let measured = Evidence::fact(
+        "hours of samples",
+        &idle.origin,
+        idle.measured_hours,
+        (Comparator::AtLeast, idle.least_hours),
+        "h",
+    );
+    Finding {
         confidence: idle.confidence,
         title: format!(
             "{} holds {} of {} {} and has been idle for {}{}",
@@ -209,23 +223,8 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
             steps,
             caveats: vec!["a service may wait for requests that come seldom".to_owned()],
         },
-        ..Assessment::default()
-    };
-    let decisive = Evidence::fact(
-        "largest GPU utilization",
-        &idle.origin,
-        idle.largest_percent,
-        (Comparator::LessThan, ACTIVE_PERCENT),
-        "%",
-    );
-    let measured = Evidence::fact(
-        "hours of samples",
-        &idle.origin,
-        idle.measured_hours,
-        (Comparator::AtLeast, idle.least_hours),
-        "h",
-    );
-    Finding::new(ID, &holding.subject, judgement, decisive, [measured])
+        ..Finding::of(ID, &holding.subject, decisive, [measured])
+    }
 }
 
 /// How to end what holds the devices, so that nothing starts it again.

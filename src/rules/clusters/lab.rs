@@ -208,19 +208,24 @@ impl Lab {
         self.with(cluster_findings)
     }
 
+    /// The first finding of a rule, which fires.
+    pub fn finding(&self, rule: &str) -> Finding {
+        let finding = self.findings().into_iter().find(|finding| finding.rule() == rule);
+        finding.expect("it fires")
+    }
+
     /// Subject, title and savings of the findings of a rule.
     pub fn rows(&self, rule: &str) -> Vec<(String, String, Option<i64>)> {
+        let dollars = |money: Money| {
+            let amount = money.amount().to_string();
+            amount.parse::<f64>().expect("a number").round() as i64
+        };
         let findings = self.findings().into_iter().filter(|finding| finding.rule() == rule);
-        findings
-            .map(|finding| {
-                let dollars = |money: Money| {
-                    let amount = money.amount().to_string();
-                    amount.parse::<f64>().expect("a number").round() as i64
-                };
-                let savings = finding.monthly_savings.map(dollars);
-                (finding.workload().to_owned(), finding.title.clone(), savings)
-            })
-            .collect()
+        let rows = findings.map(|finding| {
+            let savings = finding.monthly_savings.map(dollars);
+            (finding.workload().to_owned(), finding.title, savings)
+        });
+        rows.collect()
     }
 
     pub fn rules(&self) -> Vec<&'static str> {

@@ -19,14 +19,12 @@ mod lab;
 mod task_tests;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod traps;
 
 pub use facts::{ClusterFacts, MachineFacts, claims_by_machine};
 
 use self::facts::{Holding, Host, View};
 use self::idle_claim::Use;
-use super::registry::Silence;
+use super::Silence;
 use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Scheduler};
 
 /// Ids of the rules, ascending.
@@ -39,23 +37,6 @@ pub const CLUSTER_RULES: [&str; 7] = [
     stranded_host::ID,
     unallocated_gpus::ID,
 ];
-
-/// Rules that need to know what pods request of a node.
-const OF_REQUESTS: [&str; 5] = [
-    cpu_only_pods_on_gpu_node::ID,
-    fragmented_gpus::ID,
-    pending_gpu_pods::ID,
-    stranded_host::ID,
-    unallocated_gpus::ID,
-];
-/// Rules that need to know how pods use what they hold.
-const OF_USE: [&str; 2] = [idle_claim::ID, oversized_claim::ID];
-/// Rules that need to know what pods wait for.
-const OF_PENDING: [&str; 2] = [fragmented_gpus::ID, pending_gpu_pods::ID];
-/// The one about tasks that needs to know what they request, and the one that needs to know
-/// how they use what they hold.
-const OF_TASKS: [&str; 1] = [unallocated_gpus::ID];
-const OF_TASK_USE: [&str; 1] = [idle_claim::ID];
 
 /// The place of what is missing of clusters.
 const PLACE: &str = "cluster";
@@ -98,7 +79,7 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     });
     let of_tasks = both().filter(|(_, holding)| !of_pod(holding));
     let unused_by_tasks = of_tasks.filter(|(claim_use, _)| is_idle_unknown(claim_use)).count();
-    let mut of_use = OF_USE.to_vec();
+    let mut of_use = kept_silent(CauseKind::PodUseUnknown).to_vec();
     if !both().any(|(claim_use, holding)| of_pod(holding) && is_idle_unknown(claim_use)) {
         of_use.retain(|rule| *rule != idle_claim::ID);
     }
@@ -106,33 +87,21 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     if !view.holdings.iter().any(is_size_unknown) {
         of_use.retain(|rule| *rule != oversized_claim::ID);
     }
+    let unplaced = fragmented_gpus::unplaced(&view);
+    // With the rules where these are not all that such a cause keeps from speaking.
     let silences = [
-        (
-            GapSubject::Pods,
-            CauseKind::PodsUnknown,
-            unread(Scheduler::Kubernetes),
-            OF_REQUESTS.to_vec(),
-        ),
-        (
-            GapSubject::Pods,
-            CauseKind::PodsUnknown,
-            fragmented_gpus::unplaced(&view),
-            vec![fragmented_gpus::ID],
-        ),
-        (GapSubject::Tasks, CauseKind::TasksUnknown, unread(Scheduler::Ecs), OF_TASKS.to_vec()),
-        (
-            GapSubject::Pods,
-            CauseKind::PodKindsUnknown,
-            unsorted,
-            vec![cpu_only_pods_on_gpu_node::ID],
-        ),
-        (GapSubject::Devices, CauseKind::PhysicalUnknown, uncounted, vec![unallocated_gpus::ID]),
-        (GapSubject::PodUse, CauseKind::PodUseUnknown, unused.count(), of_use),
-        (GapSubject::Tasks, CauseKind::TaskUseUnknown, unused_by_tasks, OF_TASK_USE.to_vec()),
+        (GapSubject::Pods, CauseKind::PodsUnknown, unread(Scheduler::Kubernetes), None),
+        (GapSubject::Pods, CauseKind::PodsUnknown, unplaced, Some(vec![fragmented_gpus::ID])),
+        (GapSubject::Tasks, CauseKind::TasksUnknown, unread(Scheduler::Ecs), None),
+        (GapSubject::Pods, CauseKind::PodKindsUnknown, unsorted, None),
+        (GapSubject::Devices, CauseKind::PhysicalUnknown, uncounted, None),
+        (GapSubject::PodUse, CauseKind::PodUseUnknown, unused.count(), Some(of_use)),
+        (GapSubject::Tasks, CauseKind::TaskUseUnknown, unused_by_tasks, None),
     ];
     let missing = silences.into_iter().filter(|(_, _, count, _)| *count > 0);
     let silences = missing.map(|(what, kind, count, rules)| {
         let cause = Cause::of(kind, [count.to_string().as_str(), ""]);
+        let rules = rules.unwrap_or_else(|| kept_silent(kind).to_vec());
         Silence { rules, missing_data: Gap::of(what, PLACE, cause) }
     });
     silences.collect()
@@ -144,14 +113,24 @@ fn count(view: &View<'_>, is_silent: impl Fn(&Host<'_>) -> bool) -> usize {
 
 /// Whether a cause of a gap can keep a rule about clusters silent.
 pub fn keeps_silent(kind: CauseKind, rule: &str) -> bool {
+    kept_silent(kind).contains(&rule)
+}
+
+/// The rules that a cause of a gap can keep silent: those that need to know what it hides.
+fn kept_silent(kind: CauseKind) -> &'static [&'static str] {
     match kind {
-        CauseKind::PodsUnknown => OF_REQUESTS.contains(&rule),
-        CauseKind::PodKindsUnknown => rule == cpu_only_pods_on_gpu_node::ID,
-        CauseKind::PhysicalUnknown => rule == unallocated_gpus::ID,
-        CauseKind::PodUseUnknown => OF_USE.contains(&rule),
-        CauseKind::TasksUnknown => OF_TASKS.contains(&rule),
-        CauseKind::TaskUseUnknown => OF_TASK_USE.contains(&rule),
-        CauseKind::ClaimsUnclear => OF_PENDING.contains(&rule),
-        _ => false,
+        CauseKind::PodsUnknown => &[
+            cpu_only_pods_on_gpu_node::ID,
+            fragmented_gpus::ID,
+            pending_gpu_pods::ID,
+            stranded_host::ID,
+            unallocated_gpus::ID,
+        ],
+        CauseKind::PodKindsUnknown => &[cpu_only_pods_on_gpu_node::ID],
+        CauseKind::PhysicalUnknown | CauseKind::TasksUnknown => &[unallocated_gpus::ID],
+        CauseKind::PodUseUnknown => &[idle_claim::ID, oversized_claim::ID],
+        CauseKind::TaskUseUnknown => &[idle_claim::ID],
+        CauseKind::ClaimsUnclear => &[fragmented_gpus::ID, pending_gpu_pods::ID],
+        _ => &[],
     }
 }

@@ -6,7 +6,7 @@
 use super::facts::{Holding, View, cost_words, gpus};
 use super::idle_claim::{confidence, contradicts_itself, least_hours};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, DeviceUse, Evidence, Finding, Recommendation, Scheduler,
+    ACTIVE_PERCENT, Comparator, DeviceUse, Evidence, Finding, Recommendation, Scheduler,
 };
 use rust_decimal::Decimal;
 
@@ -45,7 +45,16 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     let host = view.host(holding);
     let origin = format!("metrics that name pods, of {}", host.node.name);
     let indices: Vec<String> = unused.iter().map(|gpu_use| gpu_use.gpu.to_string()).collect();
-    let judgement = Assessment {
+    let fact = |name, observed, beside, unit| Evidence::fact(name, &origin, observed, beside, unit);
+    let never = "GPUs of the pod that were never active";
+    let decisive = fact(never, unused.len() as f64, (Comparator::AtLeast, 1.0), "GPUs");
+    let largest = unused.iter().map(|gpu_use| gpu_use.max_percent).fold(0.0, f64::max);
+    let below = (Comparator::LessThan, ACTIVE_PERCENT);
+    let further = [
+        fact("largest utilization of the unused GPUs", largest, below, "%"),
+        fact("hours of samples of each", measured, (Comparator::AtLeast, least), "h"),
+    ];
+    Some(Finding {
         confidence: confidence(view, holding, measured),
         title: format!(
             "{} holds {} of node {} and never uses {} of them{}",
@@ -68,16 +77,6 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
             ],
             caveats: vec!["a pod may hold GPUs for work that comes seldom".to_owned()],
         },
-        ..Assessment::default()
-    };
-    let fact = |name, observed, beside, unit| Evidence::fact(name, &origin, observed, beside, unit);
-    let never = "GPUs of the pod that were never active";
-    let decisive = fact(never, unused.len() as f64, (Comparator::AtLeast, 1.0), "GPUs");
-    let largest = unused.iter().map(|gpu_use| gpu_use.max_percent).fold(0.0, f64::max);
-    let below = (Comparator::LessThan, ACTIVE_PERCENT);
-    let further = [
-        fact("largest utilization of the unused GPUs", largest, below, "%"),
-        fact("hours of samples of each", measured, (Comparator::AtLeast, least), "h"),
-    ];
-    Some(Finding::new(ID, &holding.subject, judgement, decisive, further))
+        ..Finding::of(ID, &holding.subject, decisive, further)
+    })
 }

@@ -94,8 +94,7 @@ pub(super) fn pack(bins: &[Bin]) -> Packing {
         let room = bin.capacity.less(bin.pinned);
         (bin.can_be_emptied(), (Reverse(bin.held()), Reverse(room)), *place)
     });
-    let moving = bins.iter().map(Bin::moving);
-    let moving = moving.fold(Size::default(), Size::plus);
+    let moving = bins.iter().map(Bin::moving).fold(Size::default(), Size::plus);
     let fixed = bins.iter().filter(|bin| !bin.can_be_emptied()).count();
     let mut room = Size::default();
     for keep in 0..bins.len() {

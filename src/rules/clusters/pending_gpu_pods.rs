@@ -6,8 +6,7 @@
 use super::facts::{SCHEDULER, View, gpus, number, span};
 use super::idle_claim::Use;
 use crate::domain::{
-    Assessment, Comparator, DEVICE_DECIMALS, Evidence, Finding, FindingKind, Recommendation,
-    counted,
+    Comparator, DEVICE_DECIMALS, Evidence, Finding, FindingKind, Recommendation, counted,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +108,13 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
         own.sum::<Decimal>().round_dp(DEVICE_DECIMALS)
     };
     let (free, idle) = (of(&supply.free), of(&supply.idle));
-    let judgement = Assessment {
+    let fact = |name, observed, least, unit| {
+        Evidence::fact(name, SCHEDULER, observed, (Comparator::AtLeast, least), unit)
+    };
+    let decisive = fact("longest wait", longest, LEAST_WAIT_MINUTES, "min");
+    let held = "free GPUs and those that idle pods hold";
+    let beside = fact(held, number(free + idle), number(most), "GPUs");
+    Some(Finding {
         kind: FindingKind::Risk,
         title: format!(
             "{} for {} (longest: {}); free: {}, held by idle pods: {}",
@@ -133,15 +138,8 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
                     .to_owned(),
             ],
         },
-        ..Assessment::default()
-    };
-    let fact = |name, observed, least, unit| {
-        Evidence::fact(name, SCHEDULER, observed, (Comparator::AtLeast, least), unit)
-    };
-    let decisive = fact("longest wait", longest, LEAST_WAIT_MINUTES, "min");
-    let held = "free GPUs and those that idle pods hold";
-    let beside = fact(held, number(free + idle), number(most), "GPUs");
-    Some(Finding::new(ID, cluster(view), judgement, decisive, [beside]))
+        ..Finding::of(ID, cluster(view), decisive, [beside])
+    })
 }
 
 /// The name of the only cluster. What waits is of no node, and so of no named one of

@@ -6,9 +6,7 @@
 
 use super::facts::{Host, SCHEDULER, View, cost_words, gpus, number};
 use super::pool::Pool;
-use crate::domain::{
-    Assessment, Comparator, Evidence, Finding, NodeAmount, Recommendation, floored,
-};
+use crate::domain::{Comparator, Evidence, Finding, NodeAmount, Recommendation, floored};
 use rust_decimal::Decimal;
 
 pub(super) const ID: &str = "stranded-host";
@@ -40,7 +38,16 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let pool = Pool::of(host.node).zip(host.machine.map(|machine| machine.instance_type));
     let values = pool.and_then(|(pool, own)| pool.with_more(name, own));
     let another = format!("choose a type with more {name} per GPU for this pool");
-    let judgement = Assessment {
+    let decisive = Evidence::fact(
+        "largest requested share of CPU and memory",
+        SCHEDULER,
+        most,
+        (Comparator::AtLeast, FULL_PERCENT),
+        "%",
+    );
+    let further =
+        Evidence::fact("free GPUs", SCHEDULER, number(free), (Comparator::AtLeast, 1.0), "GPUs");
+    Some(Finding {
         title: format!(
             "{} of node {} stay free because pods request {}% of its {name}{}",
             gpus(free),
@@ -60,16 +67,6 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             ],
             caveats: vec!["this is one instant: pods of other hours are not seen".to_owned()],
         },
-        ..Assessment::default()
-    };
-    let decisive = Evidence::fact(
-        "largest requested share of CPU and memory",
-        SCHEDULER,
-        most,
-        (Comparator::AtLeast, FULL_PERCENT),
-        "%",
-    );
-    let free =
-        Evidence::fact("free GPUs", SCHEDULER, number(free), (Comparator::AtLeast, 1.0), "GPUs");
-    Some(Finding::new(ID, host.subject(), judgement, decisive, [free]))
+        ..Finding::of(ID, host.subject(), decisive, [further])
+    })
 }

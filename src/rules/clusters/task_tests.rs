@@ -17,13 +17,8 @@ fn of_service(task: &str, count: u32, on: &str) -> Claim {
 }
 
 fn advice(lab: &Lab, rule: &str) -> String {
-    let findings = lab.findings();
-    let finding = findings.iter().find(|finding| finding.rule() == rule);
-    let advice = &finding.expect("it fires").recommendation;
-    let mut words = vec![advice.action.clone()];
-    words.extend(advice.steps.iter().cloned());
-    words.extend(advice.caveats.iter().cloned());
-    words.join("\n")
+    let advice = lab.finding(rule).recommendation;
+    [vec![advice.action], advice.steps, advice.caveats].concat().join("\n")
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Each rule, with figures worked out by hand.
+//! Each rule, with figures worked out by hand, and what it must not be fooled by beside them.
 
 use super::lab::{
     GPU, Lab, as_of, claim, hours_ago, node, of, offered, pending, row, slice, usage, used, whole,
 };
 use super::*;
-use crate::domain::{DeviceUnit, DeviceUse, Node, Samples, Severity};
+use crate::domain::{DeviceUnit, DeviceUse, Lifecycle, Node, Samples, Severity};
 use jiff::SignedDuration;
 use std::collections::BTreeMap;
 
@@ -138,11 +138,7 @@ fn pods_without_gpus_keep_a_node() {
     let lab = Lab::of(vec![kept, busy], vec![whole("x", 1, "b")]);
     let expected = row("i-a", "node a has 8 GPUs and runs 2 pods that request none", None);
     assert_eq!(lab.rows("cpu-only-pods-on-gpu-node"), [expected]);
-    let findings = lab.findings();
-    let steps = |rule: &str| {
-        let finding = findings.iter().find(|finding| finding.rule() == rule);
-        finding.expect("it fires").recommendation.steps.clone()
-    };
+    let steps = |rule| lab.finding(rule).recommendation.steps;
     assert!(steps("unallocated-gpus")[0].contains("cpu-only-pods-on-gpu-node"));
     assert!(steps("cpu-only-pods-on-gpu-node")[1].contains("unallocated-gpus"));
     // The other finding about the node has the saving, once.
@@ -170,9 +166,7 @@ fn what_works_without_a_request_is_not_removed_and_not_free() {
             };
             assert!(title.contains(words), "{title}");
             assert_eq!(*savings, None, "{rule}");
-            let findings = busy.findings();
-            let finding = findings.iter().find(|finding| finding.rule() == rule);
-            let steps = &finding.expect("it fires").recommendation.steps;
+            let steps = busy.finding(rule).recommendation.steps;
             assert!(steps[0].starts_with("find out who"), "{steps:?}");
         }
     }
@@ -198,9 +192,7 @@ fn a_pod_is_idle_by_metrics_that_name_it() {
         None,
     );
     assert_eq!(lab.rows("idle-claim"), [expected]);
-    let findings = lab.findings();
-    let finding = findings.iter().find(|finding| finding.rule() == "idle-claim");
-    let finding = finding.expect("it is idle");
+    let finding = lab.finding("idle-claim");
     assert_eq!(finding.evidence()[0].observed, 0.9);
     assert_eq!(finding.evidence()[1].observed, 240.0);
     // 20,480 MiB.
@@ -363,20 +355,14 @@ fn nodes_that_fewer_stand_in_for_are_named_and_saved() {
         vec![whole("x", 5, "a"), whole("y", 3, "b"), job, daemon],
     );
     // 5 + 3 + 2 = 10 do not fit on one node of 8. The two of the emptiest fit beside the five.
-    let rows = lab.rows("fragmented-gpus");
-    let [(subject, title, savings)] = rows.as_slice() else {
-        panic!("{rows:?}");
-    };
-    assert_eq!(subject, "lab/train/p4d.24xlarge");
     // 3 + 5 + 5 are free.
-    assert_eq!(
-        title,
-        "13 free GPUs on 3 of 3 × p4d.24xlarge of pool train: the pods of 3 nodes fit on 2"
+    let expected = row(
+        "lab/train/p4d.24xlarge",
+        "13 free GPUs on 3 of 3 × p4d.24xlarge of pool train: the pods of 3 nodes fit on 2",
+        Some(8_000),
     );
-    assert_eq!(*savings, Some(8_000));
-    let findings = lab.findings();
-    let finding = findings.iter().find(|finding| finding.rule() == "fragmented-gpus");
-    let advice = &finding.expect("it is there").recommendation;
+    assert_eq!(lab.rows("fragmented-gpus"), [expected]);
+    let advice = lab.finding("fragmented-gpus").recommendation;
     assert_eq!(advice.steps[0], "cordon and drain c: 1 pod moves");
     assert!(advice.caveats[0].contains("RayCluster"), "{advice:?}");
 }
@@ -485,7 +471,7 @@ fn what_was_not_read_is_one_gap_of_each_kind() {
     // The node without pods and the one without a number of GPUs leave two: of b, and none of c.
     assert_eq!(lab.rules(), ["unallocated-gpus"]);
     let expected = [
-        ("what pods request of 2 nodes is unknown", OF_REQUESTS.to_vec()),
+        ("what pods request of 2 nodes is unknown", kept_silent(CauseKind::PodsUnknown).to_vec()),
         ("which pods of 1 node request no GPU is unknown", vec!["cpu-only-pods-on-gpu-node"]),
         ("the number of physical GPUs of 1 node is unknown", vec!["unallocated-gpus"]),
     ];
@@ -504,4 +490,74 @@ fn nothing_is_said_of_no_cluster() {
     let lab = Lab::default();
     assert_eq!((lab.findings(), lab.silences()), (Vec::new(), Vec::new()));
     assert!(CLUSTER_RULES.is_sorted());
+}
+
+#[test]
+fn a_pod_waits_beside_devices_of_another_resource() {
+    let of_amd = Node {
+        devices: BTreeMap::from([("amd.com/gpu".to_owned(), offered(DeviceUnit::Whole, 8))]),
+        ..node("amd", 8)
+    };
+    let mut lab =
+        Lab::of(vec![of_amd, node("a", 8)], vec![whole("x", 6, "a"), pending("p", 8, 60)]);
+    // Two are free, and eight of another sort.
+    assert_eq!(lab.rows("pending-gpu-pods"), []);
+    lab.clusters.claims[1].devices.count = 3;
+    assert_eq!(lab.rows("pending-gpu-pods"), []);
+    lab.clusters.claims[1].devices.count = 2;
+    let expected = row(
+        "lab",
+        "1 pod waits for 2 GPUs (longest: 60 minutes); free: 2 GPUs, held by idle pods: 0 GPUs",
+        None,
+    );
+    assert_eq!(lab.rows("pending-gpu-pods"), [expected]);
+    // With those of an idle pod, 2 + 6 are eight.
+    lab.clusters.claims[1].devices.count = 8;
+    let device = |gpu| used("x", gpu, "a", 240, 0.0);
+    lab.clusters.uses = (0..6).map(device).collect();
+    assert_eq!(lab.rows("pending-gpu-pods").len(), 1);
+    lab.clusters.claims[1].devices.count = 9;
+    assert_eq!(lab.rows("pending-gpu-pods"), []);
+    assert_eq!(lab.clusters.claims[1].devices.resource, GPU);
+}
+
+#[test]
+fn a_machine_that_the_inventory_does_not_show_is_not_removed() {
+    let kept = Node { cpu_only_pods: Some(2), ..node("kept", 8) };
+    let mut lab = Lab::of(
+        vec![node("a", 8), node("b", 8), kept],
+        vec![whole("x", 1, "a"), whole("y", 1, "b")],
+    );
+    let rules = ["cpu-only-pods-on-gpu-node", "fragmented-gpus", "unallocated-gpus"];
+    for rule in rules {
+        assert!(!lab.rows(rule).is_empty(), "{rule}");
+    }
+    lab.absent = ["a", "kept"].map(str::to_owned).into();
+    // One node is left, with one GPU of eight in use.
+    assert_eq!(lab.rules(), ["unallocated-gpus"]);
+    lab.absent.insert("b".to_owned());
+    assert_eq!(lab.rules(), Vec::<&str>::new());
+}
+
+#[test]
+fn pods_of_nodes_on_demand_do_not_move_to_spot() {
+    let pair = |class| {
+        let other = Node { price_class: class, ..node("b", 8) };
+        let claims = vec![whole("x", 1, "a"), whole("y", 1, "b")];
+        Lab::of(vec![node("a", 8), other], claims)
+    };
+    for class in [None, Some(Lifecycle::OnDemand)] {
+        assert_eq!(pair(class).rows("fragmented-gpus").len(), 1);
+    }
+    for class in [Lifecycle::Spot, Lifecycle::CapacityBlock] {
+        assert_eq!(pair(Some(class)).rows("fragmented-gpus"), []);
+    }
+    let mut spot = pair(Some(Lifecycle::Spot));
+    spot.clusters.nodes[0].price_class = Some(Lifecycle::Spot);
+    let expected = row(
+        "lab/train/p4d.24xlarge/spot",
+        "14 free GPUs on 2 of 2 × p4d.24xlarge (spot) of pool train: the pods of 2 nodes fit on 1",
+        Some(8_000),
+    );
+    assert_eq!(spot.rows("fragmented-gpus"), [expected]);
 }

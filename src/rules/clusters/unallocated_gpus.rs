@@ -6,9 +6,7 @@
 use super::cpu_only_pods_on_gpu_node as cpu_only;
 use super::facts::{Host, UNASKED, View, cost_words, gpus, lowering, number};
 use super::pool::shrinking;
-use crate::domain::{
-    Assessment, Comparator, Confidence, DeviceUnit, Evidence, Finding, Recommendation,
-};
+use crate::domain::{Comparator, Confidence, DeviceUnit, Evidence, Finding, Recommendation};
 use rust_decimal::Decimal;
 
 pub(super) const ID: &str = "unallocated-gpus";
@@ -32,7 +30,18 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     }
     let is_unasked = host.works_unasked();
     let (node, words) = (host.node, host.words());
-    let judgement = Assessment {
+    let fact = |name, origin, observed, (comparator, threshold)| {
+        Evidence::fact(name, origin, number(observed), (comparator, number(threshold)), "GPUs")
+    };
+    let (allocatable, origin, none) = (host.devices.allocatable, words.origin, Decimal::ZERO);
+    let decisive = fact(words.unrequested, origin, unallocated, (Comparator::GreaterThan, none));
+    let above = (Comparator::GreaterThan, requested);
+    let further = [
+        fact("physical GPUs", words.physical_origin, physical, above),
+        fact("allocatable GPUs", origin, allocatable, (Comparator::AtLeast, none)),
+        fact("requested GPUs", origin, requested, (Comparator::LessThan, physical)),
+    ];
+    Some(Finding {
         // One instant of the cluster.
         confidence: Confidence::Derived,
         title: format!(
@@ -59,20 +68,8 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             steps: steps(host, is_whole, (unallocated, free)),
             caveats: caveats(host, is_whole),
         },
-        ..Assessment::default()
-    };
-    let fact = |name, origin, observed, (comparator, threshold)| {
-        Evidence::fact(name, origin, number(observed), (comparator, number(threshold)), "GPUs")
-    };
-    let (allocatable, origin, none) = (host.devices.allocatable, words.origin, Decimal::ZERO);
-    let decisive = fact(words.unrequested, origin, unallocated, (Comparator::GreaterThan, none));
-    let above = (Comparator::GreaterThan, requested);
-    let further = [
-        fact("physical GPUs", words.physical_origin, physical, above),
-        fact("allocatable GPUs", origin, allocatable, (Comparator::AtLeast, none)),
-        fact("requested GPUs", origin, requested, (Comparator::LessThan, physical)),
-    ];
-    Some(Finding::new(ID, host.subject(), judgement, decisive, further))
+        ..Finding::of(ID, host.subject(), decisive, further)
+    })
 }
 
 /// Whether all that is not requested are parts of GPUs that pods cannot request: a MIG

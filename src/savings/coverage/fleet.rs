@@ -452,6 +452,12 @@ impl Fleet {
         self.change(slots, Sums::remove, -1);
     }
 
+    /// Lets members run in another way.
+    pub fn swap(&mut self, from: &[Slot], to: &[Slot]) {
+        self.remove(from);
+        self.add(to);
+    }
+
     fn change(
         &mut self,
         slots: &[Slot],
@@ -483,22 +489,25 @@ impl Fleet {
         self.components[component].credit()
     }
 
+    /// The same of some components.
+    pub fn credits(&self, components: impl IntoIterator<Item = usize>) -> Decimal {
+        components.into_iter().map(|component| self.credit(component)).sum()
+    }
+
     /// The hours of members that purchases may be sized by and that nothing covers, neither now
     /// nor when what is queued begins, by pool; by term too, where members end before one does.
     pub fn open_pools(&self, component: usize) -> Vec<OpenPool> {
         let own = &self.components[component];
         let terms = if own.ending == 0 { 1 } else { TERMS.len() };
         let years = |term: usize| (own.ending > 0).then_some(TERMS[term]);
-        let layers = (0..terms).map(|term| own.open_pools(term, years(term)));
-        layers.flatten().collect()
+        (0..terms).map(|term| own.open_pools(term, years(term))).flatten().collect()
     }
 
     /// The share of the cost of each class that commitments leave open.
     pub fn open_shares(&self, component: usize, layer: Layer) -> BTreeMap<Class, Decimal> {
         let own = &self.components[component];
         let open = own.open(layer).into_iter();
-        let classes = own.classes.iter().cloned();
-        classes.zip(open.map(|(_, share)| share)).collect()
+        own.classes.iter().cloned().zip(open.map(|(_, share)| share)).collect()
     }
 
     /// The components, those that no commitment touches too.

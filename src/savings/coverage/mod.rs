@@ -6,28 +6,6 @@
 mod fleet;
 mod hours;
 mod pool;
-mod room;
-
-pub use fleet::{Class, Existing, OtherHours, Slot};
-pub(super) use fleet::{Fleet, Joined, Layer, OpenPool, ZonalReservation};
-use hours::used_instances;
-pub use hours::{Figures, Standing, UsedInstance, commitment_rates};
-pub use pool::{CommitmentKind, normalization_factor};
-pub use room::Room;
-
-use super::pool::{INSTANCE, instances as pool_instances};
-use crate::catalog::Prices;
-use crate::domain::{
-    Commitments, CommittedHours, CommittedPart, DAY_SECONDS, HOUR_SECONDS, Money, Policy,
-    PurchaseOption, ResourceId, Window,
-};
-use crate::usage::{Estate, Usages};
-use jiff::Timestamp;
-use pool::Pool;
-use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
-use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hasher};
 
 /// What one commitment covers of one instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -421,3 +399,22 @@ impl Tally {
 mod properties;
 #[cfg(test)]
 mod tests;
+
+use super::pool::{INSTANCE, instances as pool_instances};
+use crate::catalog::Prices;
+use crate::domain::{
+    Commitments, CommittedHours, CommittedPart, DAY_SECONDS, HOUR_SECONDS, Money, Policy,
+    PurchaseOption, ResourceId, Window,
+};
+use crate::usage::{Estate, Usages};
+pub use fleet::{Class, Existing, OtherHours, Slot};
+pub(super) use fleet::{Fleet, Joined, Layer, OpenPool, ZonalReservation};
+use hours::used_instances;
+pub use hours::{Figures, Room, Standing, UsedInstance, commitment_rates};
+use jiff::Timestamp;
+use pool::Pool;
+pub use pool::{CommitmentKind, covers_other_sizes, normalization_factor};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hasher};

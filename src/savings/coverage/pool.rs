@@ -1,12 +1,11 @@
 //! What each commitment has to give, and to whom.
 
 use super::hours::UsedInstance;
-use crate::catalog;
+use crate::catalog::{self, family};
 use crate::domain::{
-    CommitmentTerm, Commitments, Currency, Ownership, PriceKey, PriceOption, ReservedInstances,
-    ResourceId, SavingsPlan, SavingsPlanKind, family_of, named_enum,
+    CommitmentTerm, Commitments, Currency, OperatingSystem, Ownership, PriceKey, PriceOption,
+    ReservedInstances, ResourceId, SavingsPlan, SavingsPlanKind, Tenancy, family_of, named_enum,
 };
-use crate::savings::covers_other_sizes;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 
@@ -55,6 +54,17 @@ pub(super) struct Pool {
     pub unrated: Vec<ResourceId>,
     pub start: Timestamp,
     pub end: Timestamp,
+}
+
+/// Whether regional reserved instances for this key cover other sizes of the
+/// family: Linux on shared hardware, and a family that the catalog knows as
+/// flexible. One that it does not know counts as not flexible, and so does any
+/// reserved instance that holds for one zone.
+pub fn covers_other_sizes(key: &PriceKey) -> bool {
+    key.zone.is_none()
+        && key.operating_system == OperatingSystem::Linux
+        && key.tenancy == Tenancy::Shared
+        && family(key.family()).and_then(|facts| facts.size_flexible) == Some(true)
 }
 
 /// Every commitment that covers instances at an instant, in the order of application, which no
@@ -278,4 +288,34 @@ fn plan(
         start: savings_plan.start,
         end: savings_plan.end,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(instance_type: &str) -> PriceKey {
+        PriceKey::linux_on_demand("us-east-1", instance_type)
+    }
+
+    #[test]
+    fn flexible_are_regional_linux_instances_of_some_families() {
+        assert!(covers_other_sizes(&key("p4d.24xlarge")));
+        assert!(covers_other_sizes(&key("vt1.6xlarge")));
+        // The families that AWS excepts, and one that is not known.
+        for family in [
+            "g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g6f", "gr6", "gr6f", "p5", "inf1", "inf2",
+            "z9",
+        ] {
+            assert!(!covers_other_sizes(&key(&format!("{family}.4xlarge"))), "{family}");
+        }
+        let p4d = key("p4d.24xlarge");
+        assert!(!covers_other_sizes(&p4d.in_zone(Some("us-east-1a"))));
+        for operating_system in
+            [OperatingSystem::Windows, OperatingSystem::Rhel, OperatingSystem::Sles]
+        {
+            assert!(!covers_other_sizes(&PriceKey { operating_system, ..p4d.clone() }));
+        }
+        assert!(!covers_other_sizes(&PriceKey { tenancy: Tenancy::Dedicated, ..p4d }));
+    }
 }

@@ -99,6 +99,12 @@ fn factors_are_those_of_the_published_table() {
         ("t3.small", "1"),
         ("t3.medium", "2"),
         ("t3.large", "4"),
+        ("m5.medium", "2"),
+        ("m5.large", "4"),
+        ("g5.xlarge", "8"),
+        ("trn1.2xlarge", "16"),
+        ("vt1.3xlarge", "24"),
+        ("trn1.32xlarge", "256"),
         ("p3.xlarge", "8"),
         ("p3.2xlarge", "16"),
         ("p3.8xlarge", "64"),
@@ -112,7 +118,10 @@ fn factors_are_those_of_the_published_table() {
         let text = normalization_factor(instance_type).map(|units| units.to_string());
         assert_eq!(text.as_deref(), Some(factor), "{instance_type}");
     }
-    for unknown in ["p3", "p3.huge", "p3.0xlarge", "p3.99999999999xlarge", "z9.metal"] {
+    for unknown in [
+        "p3", "p3.huge", "p3.0xlarge", "p3.99999999999xlarge", "z9.metal", "xlarge", "g5.",
+        "g5.bigxlarge", "g5.-1xlarge",
+    ] {
         assert_eq!(normalization_factor(unknown), None, "{unknown}");
     }
 }

@@ -1,6 +1,6 @@
 //! Buying ahead what goes on running.
 
-use super::{Answer, Committing, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
+use super::{Answer, Committing, Facts, Members, Proposal, Proposals, Refusal, Refused};
 use crate::catalog::gpu_spec;
 use crate::domain::{ActionKind, Classification, Part, PriceOption, PurchaseOption, Workload};
 use crate::savings::{CommitAfter, one_year_no_upfront};
@@ -8,21 +8,10 @@ use rust_decimal::Decimal;
 use std::sync::Arc;
 
 /// Buys ahead for the members that stay.
-pub(super) struct BuyAhead;
-
-impl Lever for BuyAhead {
-    fn kind(&self) -> ActionKind {
-        ActionKind::Commit
-    }
-
-    fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, earlier: &Proposals) -> Answer {
-        committing(members, facts, earlier).unwrap_or_else(Answer::from)
-    }
-}
-
+///
 /// # Errors
 /// The reason why no member was evaluated.
-fn committing(
+pub(super) fn committing(
     members: &Members<'_>,
     facts: &Facts<'_>,
     earlier: &Proposals,

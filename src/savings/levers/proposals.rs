@@ -1,17 +1,63 @@
-//! What the levers answer, for whoever chooses among it or explains it.
+//! What levers are asked about, and what they answer, for whoever chooses among it or explains it.
 
+use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, Money, Part, PurchaseOption, ResourceId, Risk, Target, UsageState, Workload,
+    Action, ActionKind, Money, Part, Policy, PurchaseOption, ResourceId, Risk, Target, UsageState,
+    Workload,
 };
 use crate::savings::{
-    CommitAfter, Commitment, Considered, Ineligible, MissingData, NoSchedule, NoSharing, Rejection,
-    Rightsizing, Scheduling, Sharing, SpotOffer,
+    CommitAfter, Commitment, Considered, ExistingCommitments, HeldMachines, Ineligible,
+    MissingData, NoSchedule, NoSharing, Rejection, Rightsizing, Scheduling, Sharing, SpotOffer,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::Arc;
+
+/// Members of a workload that behave alike, with what they are a part of.
+#[derive(Debug, Clone, Copy)]
+pub struct Members<'a> {
+    /// The members, and what they are judged to be.
+    pub part: &'a Part,
+    /// All of the workload.
+    pub group: &'a Workload,
+    /// Every part of it, this one included.
+    pub parts: &'a [Part],
+    /// Whether any member of the same Auto Scaling group or tag works, here or in a
+    /// workload of another type or purchase option.
+    pub has_working_peers: bool,
+    /// Who holds their devices.
+    pub held: &'a HeldMachines<'a>,
+}
+
+impl<'a> Members<'a> {
+    /// The members, if they work: what every lever but stop and release is about.
+    pub(super) fn working(&self) -> Result<&'a Part, Refusal> {
+        let part = self.part;
+        if !part.workload.key.running {
+            return Err(Refusal::Stopped);
+        }
+        if let Some(state) = part.idle {
+            return Err(Refusal::Resting(state));
+        }
+        if part.workload.committed_cost().is_some() {
+            return Err(Refusal::Committed);
+        }
+        Ok(part)
+    }
+}
+
+/// What levers go by beside the members.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    pub prices: &'a Prices<'a>,
+    pub policy: &'a Policy,
+    pub bought: ExistingCommitments<'a>,
+    pub accepted: Risk,
+    /// Whether right-sizing keeps every type that it evaluated, and not the nearest alone.
+    pub keeps_types: bool,
+}
 
 /// What a lever offers, taken alone, with the inputs of its arithmetic.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,9 +91,7 @@ impl Proposal {
             Self::Commit(committing) => committing.alone.as_ref().map(|alone| &alone.action),
         }
     }
-}
 
-impl Proposal {
     /// The same with another saving of its action; `None` where a lever saves nothing then and
     /// has nothing else to say.
     fn saving(&self, action: Action) -> Option<Self> {
@@ -269,12 +313,9 @@ impl Answer {
     }
 }
 
-impl From<Result<Proposal, Refusal>> for Answer {
-    fn from(answer: Result<Proposal, Refusal>) -> Self {
-        match answer {
-            Ok(proposal) => Self { offered: Some(Arc::new(proposal)), ..Self::default() },
-            Err(reason) => Self::from(reason),
-        }
+impl From<Proposal> for Answer {
+    fn from(proposal: Proposal) -> Self {
+        Self { offered: Some(Arc::new(proposal)), ..Self::default() }
     }
 }
 
@@ -333,8 +374,7 @@ impl Proposals {
 
     /// What the levers offer, in their order.
     pub(in crate::savings) fn offers(&self) -> impl Iterator<Item = &Proposal> {
-        let answers = self.answers.values();
-        answers.filter_map(|answer| answer.offered.as_deref())
+        self.answers.values().filter_map(|answer| answer.offered.as_deref())
     }
 
     /// The action of each lever alone, in their order.
@@ -344,10 +384,8 @@ impl Proposals {
 
     /// The members to end.
     pub fn stop(&self) -> Option<&Stop> {
-        match self.offered(ActionKind::Stop)? {
-            Proposal::Stop(stop) => Some(stop),
-            _ => None,
-        }
+        let Proposal::Stop(stop) = self.offered(ActionKind::Stop)? else { return None };
+        Some(stop)
     }
 
     /// The stop, where it saves.
@@ -361,42 +399,36 @@ impl Proposals {
 
     /// The hours off.
     pub fn schedule(&self) -> Option<&Scheduling> {
-        match self.offered(ActionKind::Schedule)? {
-            Proposal::Schedule(scheduling) => Some(scheduling),
-            _ => None,
-        }
+        let Proposal::Schedule(scheduling) = self.offered(ActionKind::Schedule)? else {
+            return None;
+        };
+        Some(scheduling)
     }
 
     /// The other type or number.
     pub fn rightsize(&self) -> Option<&Rightsizing> {
-        match self.offered(ActionKind::Rightsize)? {
-            Proposal::Rightsize(rightsizing) => Some(rightsizing),
-            _ => None,
-        }
+        let Proposal::Rightsize(rightsizing) = self.offered(ActionKind::Rightsize)? else {
+            return None;
+        };
+        Some(rightsizing)
     }
 
     /// The shared cards.
     pub fn share(&self) -> Option<&Sharing> {
-        match self.offered(ActionKind::Share)? {
-            Proposal::Share(sharing) => Some(sharing),
-            _ => None,
-        }
+        let Proposal::Share(sharing) = self.offered(ActionKind::Share)? else { return None };
+        Some(sharing)
     }
 
     /// The spot markets, by instance type.
     pub fn spot(&self) -> Option<&BTreeMap<String, SpotOffer>> {
-        match self.offered(ActionKind::Spot)? {
-            Proposal::Spot(markets) => Some(markets),
-            _ => None,
-        }
+        let Proposal::Spot(markets) = self.offered(ActionKind::Spot)? else { return None };
+        Some(markets)
     }
 
     /// The members that may be committed to.
     pub fn committing(&self) -> Option<&Committing> {
-        match self.offered(ActionKind::Commit)? {
-            Proposal::Commit(committing) => Some(committing),
-            _ => None,
-        }
+        let Proposal::Commit(committing) = self.offered(ActionKind::Commit)? else { return None };
+        Some(committing)
     }
 
     /// The commitment of these members alone.
@@ -416,8 +448,7 @@ impl Proposals {
         let mut runner_ups = rightsizing.runner_ups.iter();
         if runner_ups.any(|runner_up| runner_up.action.target() == Some(target)) {
             let chosen = rightsizing.clone().leading_to(target);
-            let answer = Arc::make_mut(answer);
-            answer.offered = Some(Arc::new(Proposal::Rightsize(chosen)));
+            Arc::make_mut(answer).offered = Some(Arc::new(Proposal::Rightsize(chosen)));
         }
     }
 
@@ -449,8 +480,7 @@ impl Proposals {
 
     /// Whether a lever offers an action within some risk.
     pub(super) fn offers_within(&self, kind: ActionKind, accepted: Risk) -> bool {
-        let action = self.offered(kind).and_then(Proposal::action);
-        action.is_some_and(|action| action.risk() <= accepted)
+        self.action(kind).is_some_and(|action| action.risk() <= accepted)
     }
 }
 

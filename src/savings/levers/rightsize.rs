@@ -1,9 +1,9 @@
 //! Another type, or fewer instances.
 
-use super::hold::Hold;
+use super::leaving::Hold;
 use super::stop::ending;
-use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
-use crate::domain::{ActionKind, PriceOption, Target, Workload};
+use super::{Answer, Facts, Members, Proposal, Proposals, Refusal, Refused};
+use crate::domain::{PriceOption, Target, Workload};
 use crate::savings::group_share::resized;
 use crate::savings::{
     Considered, Demand, NEAREST, Rightsizing, Today, best, candidates, spot_price,
@@ -13,21 +13,14 @@ use rust_decimal::prelude::FromPrimitive;
 use std::sync::Arc;
 
 /// Moves a workload to the type and number that do its work for the least money.
-pub(super) struct OtherTypes;
-
-impl Lever for OtherTypes {
-    fn kind(&self) -> ActionKind {
-        ActionKind::Rightsize
-    }
-
-    fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, _: &Proposals) -> Answer {
-        rightsizing(members, facts).unwrap_or_else(Answer::from)
-    }
-}
-
+///
 /// # Errors
 /// The reason why no type was evaluated.
-fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refusal> {
+pub(super) fn rightsizing(
+    members: &Members<'_>,
+    facts: &Facts<'_>,
+    _: &Proposals,
+) -> Result<Answer, Refusal> {
     let part = members.working()?;
     let (workload, accepted) = (&part.workload, facts.accepted);
     if !part.verdict.is_shrinkable() {
@@ -40,8 +33,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     }
     let today = Today::of(workload).map_err(Refusal::Missing)?;
     let considered = candidates(&today, &demand, facts.prices, facts.policy, accepted);
-    let kept = considered.iter().filter(|_| facts.keeps_types);
-    let types = kept.cloned().map(Arc::new).collect();
+    let types = considered.iter().filter(|_| facts.keeps_types).cloned().map(Arc::new).collect();
     let (suitable, rejected): (Vec<Considered>, Vec<Considered>) =
         considered.into_iter().partition(Considered::is_accepted);
     let mut refused: Vec<Refused> = rejected.into_iter().filter_map(rejection_of).collect();
@@ -85,8 +77,7 @@ fn cheapest_on_spot(
     suitable: &[Considered],
     facts: &Facts<'_>,
 ) -> Option<String> {
-    let suitable = suitable.iter().filter(|_| workload.restartable);
-    let on_spot = suitable.filter_map(|candidate| {
+    let on_spot = suitable.iter().filter(|_| workload.restartable).filter_map(|candidate| {
         let name = &candidate.shape.instance_type;
         let key = workload.price_key.with_type(name);
         let price = spot_price(facts.prices, &key.with_option(PriceOption::Spot))?;

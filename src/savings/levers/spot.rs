@@ -1,42 +1,23 @@
 //! The spot market of today's type and of those that a workload could move to.
 
-use super::hold::Hold;
-use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
+use super::leaving::Hold;
+use super::{Answer, Facts, Members, Proposal, Proposals, Refusal, Refused};
 use crate::catalog::{bundled_interruption_band, family};
-use crate::domain::{
-    Action, ActionKind, HourlyRate, PriceKey, PriceOption, PurchaseOption, Target, Workload,
-};
+use crate::domain::{Action, HourlyRate, PriceKey, PriceOption, PurchaseOption, Target, Workload};
 use crate::savings::{Checkpointing, SpotCase, Stage, nodes_of_job, spot_offer, spot_price};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Buys on the spot market what may be interrupted.
-pub(super) struct SpotMarkets;
-
-impl Lever for SpotMarkets {
-    fn kind(&self) -> ActionKind {
-        ActionKind::Spot
-    }
-
-    fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, earlier: &Proposals) -> Answer {
-        markets(members, facts, earlier).unwrap_or_else(Answer::from)
-    }
-}
 
 /// Whether AWS launches new instances of a type, as far as the catalog knows.
 pub fn is_launchable(key: &PriceKey) -> bool {
     family(key.family()).is_none_or(|facts| facts.launchable != Some(false))
 }
 
-/// A type and number that a market is asked for, with the on-demand price of one.
-struct SpotQuery {
-    to: Target,
-    on_demand: HourlyRate,
-}
-
+/// Buys on the spot market what may be interrupted.
+///
 /// # Errors
 /// The reason why no market was evaluated.
-fn markets(
+pub(super) fn markets(
     members: &Members<'_>,
     facts: &Facts<'_>,
     earlier: &Proposals,
@@ -58,7 +39,7 @@ fn markets(
     }
     let mut offers = BTreeMap::new();
     let mut refused = Vec::new();
-    for SpotQuery { to, on_demand } in asked(&stage, earlier) {
+    for (to, on_demand) in asked(&stage, earlier) {
         match spot_offer(&case_of(workload, &to, on_demand, facts)) {
             Ok(offer) => {
                 offers.insert(to.instance_type, offer);
@@ -75,24 +56,18 @@ fn markets(
     })
 }
 
-/// The moves that the levers before offer, then today's type.
-fn asked(stage: &Stage, earlier: &Proposals) -> Vec<SpotQuery> {
+/// The moves that the levers before offer, then today's type, each with the on-demand price of one.
+fn asked(stage: &Stage, earlier: &Proposals) -> Vec<(Target, HourlyRate)> {
     let rightsize = earlier.rightsize().into_iter();
-    let moved =
-        rightsize.flat_map(|rightsizing| rightsizing.runner_ups.iter().chain([rightsizing]));
-    let moved = moved
+    let moved = rightsize
+        .flat_map(|rightsizing| rightsizing.runner_ups.iter().chain([rightsizing]))
         .filter_map(|rightsizing| Some((&rightsizing.action, rightsizing.moved.first()?.hourly)));
     let today = stage.members.first().map(|member| member.hourly);
     let shared = earlier.share().map(|sharing| &sharing.action).zip(today);
-    let to = |(action, on_demand): (&Action, HourlyRate)| {
-        Some(SpotQuery { to: action.target()?.clone(), on_demand })
-    };
-    let moves = moved.chain(shared).filter_map(to);
-    let stays = today.map(|on_demand| SpotQuery {
-        to: Target { instance_type: stage.instance_type.clone(), count: stage.count },
-        on_demand,
-    });
-    moves.chain(stays).collect()
+    let to =
+        |(action, on_demand): (&Action, HourlyRate)| Some((action.target()?.clone(), on_demand));
+    let stays = Target { instance_type: stage.instance_type.clone(), count: stage.count };
+    moved.chain(shared).filter_map(to).chain(today.map(|on_demand| (stays, on_demand))).collect()
 }
 
 fn case_of(workload: &Workload, to: &Target, on_demand: HourlyRate, facts: &Facts<'_>) -> SpotCase {

@@ -1,71 +1,43 @@
 //! Stopping what computes nothing, member by member: what that ends, and what would
 //! stop an engineer from doing it. Idle GPUs find it; CPU, network and power forbid or weaken it.
 
-use super::hold::UNLESS_LOWERED;
-use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused, Stop};
+use super::leaving::UNLESS_LOWERED;
+use super::{Answer, Facts, Members, Proposal, Proposals, Refusal, Refused, Stop};
 use crate::domain::{
     Action, ActionKind, CapacityReservation, Classification, Component, Confidence, Group,
     IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Member, Money, Provider, Risk,
-    Unmeasured, UsageState, UseSign, WorkloadKind, decimals_apart, floored,
+    Unmeasured, UsageState, UseSign, WorkloadKind, decimals_apart, first_names, floored,
 };
 use crate::savings::scaling::end_caveat;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
-
-/// Names listed before the rest is counted.
-const MOST_NAMED: usize = 20;
 
 /// Members by name, the first of many.
-pub struct NamedMembers<'a>(pub &'a [&'a Member]);
-
-impl fmt::Display for NamedMembers<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, member) in self.0.iter().take(MOST_NAMED).enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(f, "{separator}{}", member.id)?;
-        }
-        match self.0.len().saturating_sub(MOST_NAMED) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
+pub fn named_members(members: &[&Member]) -> String {
+    first_names(&Vec::from_iter(members.iter().map(|member| &member.id)))
 }
 
 /// Stops members that are known to compute nothing.
-pub(super) struct StopIdle;
-
-impl Lever for StopIdle {
-    fn kind(&self) -> ActionKind {
-        ActionKind::Stop
+///
+/// # Errors
+/// The reason why none of them ends.
+pub(super) fn stopping(
+    members: &Members<'_>,
+    facts: &Facts<'_>,
+    _: &Proposals,
+) -> Result<Answer, Refusal> {
+    may_stop(members)?;
+    let mut accepted_stop = stop(members, facts).ok_or(Refusal::Unpriced)?;
+    // Where nothing is certain enough, it offers what more risk allows.
+    if accepted_stop.action.is_none() && facts.accepted < Risk::Medium {
+        let more = Facts { accepted: Risk::Medium, ..*facts };
+        accepted_stop = stop(members, &more).ok_or(Refusal::Unpriced)?;
     }
-
-    fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, _: &Proposals) -> Answer {
-        let stop = match may_stop(members) {
-            Ok(()) => stop(members, facts),
-            Err(reason) => return reason.into(),
-        };
-        // Where nothing is certain enough, it offers what more risk allows.
-        let stop = match stop {
-            Some(accepted_stop)
-                if accepted_stop.action.is_none() && facts.accepted < Risk::Medium =>
-            {
-                let more = Facts { accepted: Risk::Medium, ..*facts };
-                self::stop(members, &more)
-            }
-            other => other,
-        };
-        let Some(stop) = stop else { return Refusal::Unpriced.into() };
-        let mut own_members = members.part.workload.members.iter();
-        let are_taken = own_members.all(|member| members.held.is_taken_lately(&member.id));
-        let refused = match &stop.action {
-            Some(_) => Vec::new(),
-            None if are_taken => vec![Refused::from(Refusal::TakenLately)],
-            None => vec![Refused::from(Refusal::SavesNothing)],
-        };
-        Answer { offered: Some(Arc::new(Proposal::Stop(stop))), refused, ..Answer::default() }
-    }
+    let mut own_members = members.part.workload.members.iter();
+    let are_taken = own_members.all(|member| members.held.is_taken_lately(&member.id));
+    let reason = if are_taken { Refusal::TakenLately } else { Refusal::SavesNothing };
+    let refused = accepted_stop.action.is_none().then(|| Refused::from(reason));
+    Ok(Answer { refused: refused.into_iter().collect(), ..Proposal::Stop(accepted_stop).into() })
 }
 
 fn may_stop(members: &Members<'_>) -> Result<(), Refusal> {
@@ -213,7 +185,7 @@ struct Ended<'a> {
 
 impl Ended<'_> {
     fn detail(&self, of: &Members<'_>) -> String {
-        let names = NamedMembers(&self.members);
+        let names = named_members(&self.members);
         let group_size = of.group.members.len();
         let (verb, remains) = match of.group.key.component() {
             Some(Component::Hosting) => {
@@ -252,7 +224,7 @@ impl Ended<'_> {
             caveats.push(format!(
                 "CPU, network or power of {} may show use: a stop needs `--risk medium`, savings not \
                  included",
-                NamedMembers(&self.in_doubt)
+                named_members(&self.in_doubt)
             ));
         }
         caveats.extend(of.held.caveats(&of.part.workload.members));
@@ -260,20 +232,20 @@ impl Ended<'_> {
             caveats.push(format!(
                 "{} exchange more than 5 MB per day and may coordinate the others: savings \
                  not included",
-                NamedMembers(&self.coordinators)
+                named_members(&self.coordinators)
             ));
         }
         if is_beside_training && !self.members.is_empty() {
             caveats.push(format!(
                 "{} run next to training peers: coordinator or spare?",
-                NamedMembers(&self.members)
+                named_members(&self.members)
             ));
         }
         if !self.held.is_empty() {
             caveats.push(format!(
                 "{} run in a capacity reservation that this account cannot lower: stopping \
                  saves nothing",
-                NamedMembers(&self.held)
+                named_members(&self.held)
             ));
         }
         if !self.reservations.is_empty() {
@@ -313,7 +285,7 @@ fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
         format!(
             "CPU reached {percent:.decimals$}% on {} (idle below {IDLE_CPU_PERCENT}%): check \
              what runs there",
-            NamedMembers(&cpu.members)
+            named_members(&cpu.members)
         )
     });
     let network = network.figure.map(|megabytes| {
@@ -321,7 +293,7 @@ fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
         format!(
             "network reached {megabytes:.decimals$} MB per day on {} (idle below \
              {IDLE_NETWORK_MB_PER_DAY} MB): check what uses it",
-            NamedMembers(&network.members)
+            named_members(&network.members)
         )
     });
     let missing = unmeasured.into_iter().map(|(what, said)| said.unmeasured(what.words()));
@@ -343,7 +315,7 @@ impl<'a> Said<'a> {
 
     /// Where the figure is the share of the running time in which something was not measured.
     fn unmeasured(&self, (what, step): (&str, &str)) -> Option<String> {
-        let (missing, names) = (self.figure?, NamedMembers(&self.members));
+        let (missing, names) = (self.figure?, named_members(&self.members));
         Some(if missing >= 1.0 {
             format!("{what} was not measured on {names}: {step}")
         } else {

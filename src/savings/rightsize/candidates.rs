@@ -1,12 +1,12 @@
 //! Every type that a workload could move to, accepted or rejected with a reason.
 
 use super::needs::Demand;
+use super::price::{Layout, Spread};
 use super::price::{Move, MovedInstance, Today};
 use super::projection::{
     Projection, Ratio, RatioBasis, capability_number, is_same_gpu, ratio, usable_vram_mib,
 };
 use super::rejection::Rejection;
-use super::spread::{Layout, Spread};
 use crate::catalog::{
     Prices, bundled_interruption_band, cpu_baseline_percent, family, gpu_spec, has_full_rate_fp64,
     network_gbps, shapes, whole_device_spec,
@@ -118,8 +118,7 @@ pub(super) struct CandidateQuery<'a> {
 impl CandidateQuery<'_> {
     /// The first layout of a type that will do, else the one that is nearest to it.
     fn consider(&self, shape: &'static InstanceShape) -> Option<Considered> {
-        let gpu = shape.gpu.as_ref();
-        let ratio = gpu.map(|offer| ratio(self.offer, offer, self.demand.bound));
+        let ratio = shape.gpu.as_ref().map(|offer| ratio(self.offer, offer, self.demand.bound));
         let known = ratio.as_ref().and_then(|ratio| ratio.as_ref().ok());
         let latency = known.map_or(1.0, |ratio| ratio.value);
         let is_today = shape.instance_type == self.today.shape.instance_type;
@@ -235,8 +234,7 @@ impl CandidateQuery<'_> {
     /// Whether what runs on spot would move to a type of which nobody knows how often it is
     /// interrupted.
     fn is_unknown_market(&self, shape: &InstanceShape) -> bool {
-        let mut keys = self.today.cost.instances.iter().map(|instance| &instance.key);
-        keys.any(|key| {
+        self.today.cost.instances.iter().map(|instance| &instance.key).any(|key| {
             let there = key.with_type(&shape.instance_type).in_zone(None);
             key.option == PriceOption::Spot && bundled_interruption_band(&there).is_none()
         })
@@ -455,8 +453,7 @@ impl CandidateQuery<'_> {
                 tenants.div_ceil(count).min(visible * u64::from(candidate.per_gpu))
             }
             Spread::Replicas => {
-                let spread = self.demand.gpus_active_in_all.div_ceil(count);
-                spread.max(needed).min(visible)
+                self.demand.gpus_active_in_all.div_ceil(count).max(needed).min(visible)
             }
         };
         in_use as f64
@@ -517,8 +514,7 @@ impl CandidateQuery<'_> {
 
     /// How busy the GPUs in use would be.
     fn project(&self, candidate: &Considered, ratio: Ratio) -> Result<Projection, Rejection> {
-        let gpus = candidate.shape.gpu.as_ref();
-        let gpus = gpus.map_or(1, |offer| offer.share.visible_devices());
+        let gpus = candidate.shape.gpu.as_ref().map_or(1, |offer| offer.share.visible_devices());
         let today = match candidate.spread {
             Spread::Kept if candidate.shares_gpus() => {
                 let each = f64::from(self.gpus_needed()) / f64::from(gpus);
@@ -531,8 +527,7 @@ impl CandidateQuery<'_> {
                 self.demand.gpu_sum.map(|sum| sum / total)
             }
             Spread::Tenants => {
-                let largest = self.demand.gpu_peak_largest;
-                largest.map(|peak| peak * f64::from(candidate.per_gpu))
+                self.demand.gpu_peak_largest.map(|peak| peak * f64::from(candidate.per_gpu))
             }
         };
         match today {

@@ -2,8 +2,8 @@
 
 use super::candidates::{CandidateQuery, Considered, NETWORK_HEADROOM, link_gbps};
 use super::needs::Demand;
+use super::price::{Layout, Spread};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, usable_vram_mib};
-use super::spread::{Layout, Spread};
 use crate::catalog::gpu_spec;
 use crate::domain::{GpuOffer, InstanceShape, Risk, WorkloadKind};
 use crate::savings::MPS_CLIENTS;
@@ -98,8 +98,7 @@ impl CandidateQuery<'_> {
         let usable = usable_vram_mib(self.offer, offer).ok();
         let by_vram = usable.map(|mib| mib as f64 / self.vram_mib());
         let least = by_load.zip(by_vram).map(|(load, vram)| load.min(vram));
-        let most = least.map_or(1.0, |least| (least + 1e-9).floor());
-        most.clamp(1.0, MPS_CLIENTS as f64) as u16
+        least.map_or(1.0, |least| (least + 1e-9).floor()).clamp(1.0, MPS_CLIENTS as f64) as u16
     }
 
     /// What a GPU must have room for: of GPUs with work of their own, the busiest too.
@@ -149,7 +148,6 @@ impl CandidateQuery<'_> {
     }
 
     fn has_no_nvlink(&self) -> bool {
-        let link = gpu_spec(self.offer).and_then(|spec| spec.nvlink_gbps);
-        link.is_some_and(|gbps| gbps <= 0.0)
+        gpu_spec(self.offer).and_then(|spec| spec.nvlink_gbps).is_some_and(|gbps| gbps <= 0.0)
     }
 }

@@ -6,29 +6,7 @@ mod needs;
 mod price;
 mod projection;
 mod rejection;
-mod spread;
 mod steps;
-
-pub use candidates::{Considered, candidates};
-pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
-pub use needs::{
-    Bound, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, PRECISION_TAG, REPLICAS_TAG,
-};
-pub(super) use needs::{averaged_seconds, least_replicas, peak};
-pub use price::{MovedInstance, Today};
-pub use projection::{
-    Projection, Ratio, RatioBasis, performance, ratio as gpu_ratio, reported_vram_mib,
-    usable_vram_mib,
-};
-pub use rejection::Rejection;
-pub use spread::Spread;
-pub use steps::{averaged, averaged_peaks, caveats, reserved_vram, steps};
-pub(super) use steps::{averaged_away, unit_of_work};
-
-use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target, per_hour};
-use crate::savings::Fewer;
-use rust_decimal::Decimal;
-use std::mem::take;
 
 /// A cheaper type that the workload fits, with the figures it was chosen by.
 #[derive(Debug, Clone, PartialEq)]
@@ -208,3 +186,22 @@ fn detail(
 
 #[cfg(test)]
 mod tests;
+
+use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target, per_hour};
+use crate::savings::Fewer;
+pub use candidates::{Considered, candidates};
+pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
+pub use needs::{
+    Bound, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, PRECISION_TAG, REPLICAS_TAG,
+};
+pub(super) use needs::{averaged_seconds, least_replicas, peak};
+pub use price::{MovedInstance, Spread, Today};
+pub use projection::{
+    Projection, Ratio, RatioBasis, performance, ratio as gpu_ratio, reported_vram_mib,
+    usable_vram_mib,
+};
+pub use rejection::Rejection;
+use rust_decimal::Decimal;
+use std::mem::take;
+pub use steps::{averaged, averaged_peaks, caveats, reserved_vram, steps};
+pub(super) use steps::{averaged_away, unit_of_work};

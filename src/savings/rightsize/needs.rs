@@ -205,8 +205,7 @@ impl Demand {
             .iter()
             .map(|usage| {
                 let network = usage.network?;
-                let is_enough = workload.suffices(network.samples, policy);
-                is_enough.then(|| network.busiest_gbps())
+                workload.suffices(network.samples, policy).then(|| network.busiest_gbps())
             })
             .collect();
         let largest = |count: fn(&InstanceDemand) -> u16| instances.iter().map(count).max();
@@ -278,8 +277,7 @@ impl Demand {
 
 /// Seconds of the averages that the utilization of a workload is known by, where they hide peaks.
 pub fn averaged_seconds(workload: &Workload) -> Option<u32> {
-    let summary = workload.utilization.as_ref()?;
-    Some(summary.period_seconds).filter(|seconds| *seconds > FINE_SECONDS)
+    Some(workload.utilization.as_ref()?.period_seconds).filter(|seconds| *seconds > FINE_SECONDS)
 }
 
 /// Tag by which code says what precision it needs.
@@ -289,8 +287,7 @@ pub const DOUBLE_PRECISION: &str = "fp64";
 
 /// Whether a tag has a value, in any case.
 fn tag_is(workload: &Workload, tag: &str, expected: &str) -> bool {
-    let mut tags = workload.tags.iter();
-    tags.any(|(key, value)| {
+    workload.tags.iter().any(|(key, value)| {
         key.eq_ignore_ascii_case(tag) && value.trim().eq_ignore_ascii_case(expected)
     })
 }

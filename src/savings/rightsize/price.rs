@@ -1,15 +1,48 @@
-//! What a workload costs today, and what it would cost elsewhere.
+//! How the work of today's machines lies on machines of another type, and what that costs.
 
 use super::needs::MissingData;
 use super::rejection::Rejection;
-use super::spread::Spread;
 use crate::catalog::Prices;
 use crate::domain::{
     Currency, HourlyActivity, HourlyRate, InstanceCost, InstanceShape, Money, Policy, PriceKey,
-    PriceOption, PriceQuote, Workload, WorkloadCost,
+    PriceOption, PriceQuote, Workload, WorkloadCost, named_enum,
 };
+use crate::savings::Fewer;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
+
+named_enum! {
+    /// How machines of a type take over the work.
+    Spread {
+        /// One machine in place of each.
+        Kept = "kept",
+        /// Replicas that answer for each other: as many as their load takes.
+        Replicas = "replicas",
+        /// Each GPU in use moves on its own, to whichever machine.
+        Tenants = "tenants",
+    }
+}
+
+/// How many machines, how the work lies on them, and how many of today's GPUs share one there.
+pub(super) type Layout = (u32, Spread, u16);
+
+impl Spread {
+    /// What so many machines run of today's hours; `None` where each runs as long as the one
+    /// that it replaces.
+    pub fn hours(self, activity: &HourlyActivity, machines: (u32, u32)) -> Option<Fewer> {
+        let (today, count) = machines;
+        match self {
+            Self::Kept => None,
+            Self::Replicas if count < today => Fewer::at_most(activity, count),
+            Self::Replicas | Self::Tenants => Fewer::together(activity, count),
+        }
+    }
+
+    /// Whether each machine has one in its place.
+    pub fn keeps_machines(self) -> bool {
+        self == Self::Kept
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub struct Today<'a> {

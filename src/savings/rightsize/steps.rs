@@ -2,9 +2,9 @@
 
 use super::candidates::{Considered, link_gbps};
 use super::needs::Demand;
+use super::price::Spread;
 use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
-use super::spread::Spread;
 use crate::catalog::{gpu_spec, has_full_rate_fp64, zones};
 use crate::domain::{
     AcceleratorKind, GpuOffer, InstanceShape, VRAM_TAG, WorkloadKind, counted, with_article,
@@ -12,8 +12,7 @@ use crate::domain::{
 use std::cmp::Ordering;
 
 fn has_nvlink(offer: &GpuOffer) -> bool {
-    let bandwidth = gpu_spec(offer).and_then(|spec| spec.nvlink_gbps);
-    bandwidth.is_some_and(|gbps| gbps > 0.0)
+    gpu_spec(offer).and_then(|spec| spec.nvlink_gbps).is_some_and(|gbps| gbps > 0.0)
 }
 
 /// What somebody waits for.

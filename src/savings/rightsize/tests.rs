@@ -8,8 +8,6 @@ use crate::domain::{
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-#[path = "card_tests.rs"]
-mod cards;
 #[path = "layout_tests.rs"]
 mod layouts;
 
@@ -75,14 +73,13 @@ fn group(lone: Demand, instances: u32) -> Demand {
     }
 }
 
+fn today<'a>(name: &str, cost: &'a WorkloadCost) -> Today<'a> {
+    Today { shape: shape(name).expect("known"), cost, region: "us-east-1", activity: None }
+}
+
 fn considered(name: &str, demand: &Demand, accepted: Risk) -> Vec<Considered> {
     let cost = cost(name, demand.instances);
-    let today = Today {
-        shape: shape(name).expect("known"),
-        cost: &cost,
-        region: "us-east-1",
-        activity: None,
-    };
+    let today = today(name, &cost);
     let (book, terms) = (PriceBook::default(), BTreeMap::new());
     let prices = Prices::new(&book, &terms);
     candidates(&today, demand, &prices, &Policy::default(), accepted)
@@ -289,13 +286,7 @@ fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
     let candidate = find(&high, "g5.4xlarge");
     assert!(candidate.is_accepted() && candidate.risk == Risk::High);
     let cost = cost("g5.48xlarge", 1);
-    let today = Today {
-        shape: shape("g5.48xlarge").expect("known"),
-        cost: &cost,
-        region: "us-east-1",
-        activity: None,
-    };
-    let steps = steps(&today, &holding, candidate).join("\n");
+    let steps = steps(&today("g5.48xlarge", &cost), &holding, candidate).join("\n");
     assert!(steps.contains("hold") && steps.contains("(3 per instance)"), "{steps}");
     for check in ["quota", "zone", "driver", "host memory", "instance store"] {
         assert!(steps.contains(check), "{check}: {steps}");
@@ -311,15 +302,7 @@ fn a_cpu_type_is_looked_at_only_where_no_gpu_is_used() {
             .iter()
             .any(|candidate| is_cpu(candidate) && candidate.shape.family().starts_with('c'))
     );
-    let unused = Demand {
-        gpus_active: 0,
-        gpus_held: 0,
-        gpus_active_in_all: 0,
-        gpu_peak: Some(0.0),
-        gpu_sum: Some(0.0),
-        gpus_unused: true,
-        ..demand(0, 0.0, 3.0)
-    };
+    let unused = Demand { gpus_unused: true, ..demand(0, 0.0, 3.0) };
     let candidates = considered("g5.xlarge", &unused, Risk::Medium);
     let first = &candidates[0];
     assert!(first.is_accepted() && is_cpu(first), "{first:?}");
@@ -331,17 +314,8 @@ fn a_cpu_type_is_looked_at_only_where_no_gpu_is_used() {
 #[test]
 fn a_burstable_type_holds_what_stays_below_its_baseline() {
     let on_cpu = |cpu_p95: Option<f64>| {
-        let unused = Demand {
-            gpus_active: 0,
-            gpus_held: 0,
-            gpus_active_in_all: 0,
-            gpu_peak: Some(0.0),
-            gpu_sum: Some(0.0),
-            gpus_unused: true,
-            cpu_p95,
-            cpu_p95_sum: cpu_p95,
-            ..demand(0, 0.0, 460.0)
-        };
+        let cpu = Demand { cpu_p95, cpu_p95_sum: cpu_p95, ..demand(0, 0.0, 460.0) };
+        let unused = Demand { gpus_unused: true, ..cpu };
         considered("g5.2xlarge", &unused, Risk::Medium)
     };
     // 40% of 8 vCPUs are 3.2: 33% of 8 × 1.2 = 3.168 are below, 34% × 8 × 1.2 = 3.264 not.

@@ -5,19 +5,18 @@ use super::batch::attach_environments;
 use super::cloudwatch::CloudWatch;
 use super::commitments::{has_savings_plans, region_commitments, savings_plans};
 use super::ecs::claimed;
-use super::inventory::{idle_storage_resources, inventory};
+use super::inventory::{idle_storage_resources, inventory, shapes};
 use super::opinions::{has_hub, opinions};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
 use super::sagemaker;
 use super::scaling::scaling_groups;
 use super::session::{AwsOptions, AwsService, RegionClients, Session};
-use super::shapes::shapes;
 use crate::domain::{
     Cause, CauseKind, Clusters, EstateSource, FailureKind, Gap, GapSubject, Gathered,
     InstanceShape, Managed, PriceBook, Provider,
 };
 use crate::sources::error::or_gap;
-use crate::sources::{Account, Connection, Found, Outcome, PriceQuery, SourceError, WantedPrices};
+use crate::sources::{Account, Connection, Found, Outcome, PriceQuery, Quoted, WantedPrices};
 use futures_util::FutureExt;
 use std::collections::BTreeSet;
 
@@ -151,60 +150,38 @@ async fn found(
 /// What things of EC2 cost in a region, as far as AWS tells.
 async fn prices(clients: RegionClients, ask: PriceQuery) -> Gathered<PriceBook> {
     let (session, place) = (&clients.session, &clients.region);
-    let mut book = PriceBook::default();
-    let mut gaps = Vec::new();
-    let mut fail = |subject: GapSubject, error: SourceError, instead: &str| {
-        gaps.push(error.gap(subject, place, instead));
-    };
-    let mut unlisted = Vec::new();
+    let (mut book, mut gaps, mut unlisted) = (PriceBook::default(), Vec::new(), Vec::new());
     for wanted in &ask.on_demand {
-        match on_demand_prices(session, wanted, ask.read_on).await {
-            Ok(found) => {
-                let listed = found.iter().map(|(key, _)| key.instance_type.as_str());
-                unlisted.extend(without_price(wanted, &listed.collect()));
-                found.into_iter().for_each(|(key, quote)| book.insert(key, quote));
-            }
-            Err(error) => {
-                let instead = "the price cache, or else the bundled price catalog, is used \
-                               where a price is available";
-                fail(GapSubject::LivePrices, error, instead);
-            }
-        }
+        let answer = on_demand_prices(session, wanted, ask.read_on).await;
+        unlisted.extend(answer.iter().filter_map(|found| unlisted_types(wanted, found)));
+        let instead = "the price cache, or else the bundled price catalog, is used where a price \
+                       is available";
+        let found = or_gap(answer, GapSubject::LivePrices, place, instead).leave_gaps(&mut gaps);
+        found.into_iter().for_each(|(key, quote)| book.insert(key, quote));
     }
     for (operating_system, types) in &ask.spot {
-        match spot_prices(&clients, *operating_system, types, ask.window).await {
-            Ok(found) => {
-                for (key, quote, history) in found {
-                    book.insert_spot_history(key.clone(), history);
-                    book.insert(key, quote);
-                }
-            }
-            Err(error) => {
-                let instead =
-                    "the price cache, or else the bundled average, is used where available";
-                fail(GapSubject::SpotPrices, error, instead);
-            }
+        let answer = spot_prices(&clients, *operating_system, types, ask.window).await;
+        let instead = "the price cache, or else the bundled average, is used where available";
+        let found = or_gap(answer, GapSubject::SpotPrices, place, instead);
+        for (key, quote, history) in found.leave_gaps(&mut gaps) {
+            book.insert_spot_history(key.clone(), history);
+            book.insert(key, quote);
         }
     }
-    if !ask.storage.is_empty() {
-        match storage_prices(session, place, &ask.storage).await {
-            Ok(found) => {
-                for (resource, quote) in found {
-                    book.insert_storage(place, resource, quote);
-                }
-            }
-            Err(error) => fail(GapSubject::StoragePrices, error, ""),
-        }
+    let answer = storage_prices(session, place, &ask.storage).await;
+    let found = or_gap(answer, GapSubject::StoragePrices, place, "");
+    for (resource, quote) in found.leave_gaps(&mut gaps) {
+        book.insert_storage(place, resource, quote);
     }
-    gaps.extend(unlisted.into_iter().map(|missing| {
-        Gap::of(GapSubject::LivePrice, place, Cause::of(CauseKind::PricesNotListed, [&missing]))
-    }));
+    gaps.extend(unlisted);
     Gathered { value: book, gaps }
 }
 
-/// Types in use that the price list did not know, in one text.
-fn without_price(wanted: &WantedPrices, listed: &BTreeSet<&str>) -> Option<String> {
+/// The gap of types in use that the price list did not know.
+fn unlisted_types(wanted: &WantedPrices, found: &[Quoted]) -> Option<Gap> {
+    let listed: BTreeSet<&str> = found.iter().map(|(key, _)| key.instance_type.as_str()).collect();
     let missing = wanted.in_use.iter().map(String::as_str);
     let missing: Vec<&str> = missing.filter(|name| !listed.contains(name)).collect();
-    (!missing.is_empty()).then(|| missing.join(", "))
+    let cause = Cause::of(CauseKind::PricesNotListed, [missing.join(", ").as_str()]);
+    (!missing.is_empty()).then(|| Gap::of(GapSubject::LivePrice, &wanted.region, cause))
 }

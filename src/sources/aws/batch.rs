@@ -1,8 +1,8 @@
 //! Compute environments of AWS Batch, which set the sizes of Auto Scaling groups.
 
-use super::pages::CAMEL_CASE;
+use super::answers::{CAMEL_CASE, Paging, answers};
 use super::session::RegionClients;
-use super::signed::{Protocol, Service, answers};
+use super::signed::{Protocol, Service};
 use crate::domain::{BatchEnvironment, Gap, GapSubject, Instance, ScalingGroup};
 use crate::sources::SourceError;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub(super) const BATCH: Service = Service {
     host_prefix: "batch",
     protocol: Protocol::Rest("v1/"),
     id: "batch",
-    paging: CAMEL_CASE,
+    paging: Paging { may_omit_list: true, ..CAMEL_CASE },
 };
 
 answers! { "camelCase":
@@ -33,12 +33,6 @@ answers! { "camelCase":
         instance_types: Vec<String>,
     }
 
-    struct Environments {
-        #[serde(default)]
-        compute_environments: Vec<Environment>,
-        next_token: Option<String>,
-    }
-
     struct Queue {
         job_queue_name: String,
         state: Option<String>,
@@ -49,12 +43,6 @@ answers! { "camelCase":
     struct Order {
         /// Its ARN.
         compute_environment: Option<String>,
-    }
-
-    struct Queues {
-        #[serde(default)]
-        job_queues: Vec<Queue>,
-        next_token: Option<String>,
     }
 }
 
@@ -118,9 +106,10 @@ pub(super) async fn attach_environments(
         return Vec::new();
     }
     let gap = |error: SourceError| error.gap(GapSubject::BatchEnvironments, &clients.region, "");
-    let read = |_, page: Environments| Ok((page.compute_environments, page.next_token));
-    let listed = clients.ask_list(&BATCH, "DescribeComputeEnvironments", json!({}), read).await;
-    let environments = match listed {
+    let listed = clients
+        .ask_list(&BATCH, "DescribeComputeEnvironments", "computeEnvironments", json!({}))
+        .await;
+    let environments: Vec<Environment> = match listed {
         Ok(found) => found,
         Err(error) => return vec![gap(error)],
     };
@@ -129,16 +118,12 @@ pub(super) async fn attach_environments(
     if makers.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let read = |_, page: Queues| Ok((page.job_queues, page.next_token));
-    let listed = clients.ask_list(&BATCH, "DescribeJobQueues", json!({}), read).await;
-    let (queues, gaps) = match listed {
-        Ok(queues) => (Some(queues), Vec::new()),
-        Err(error) => (None, vec![gap(error)]),
-    };
+    let listed = clients.ask_list(&BATCH, "DescribeJobQueues", "jobQueues", json!({})).await;
+    let queues: Option<&[Queue]> = listed.as_deref().ok();
     for (group, environment) in groups.iter_mut().zip(makers) {
-        group.batch = environment.and_then(|maker| maker.settings(queues.as_deref()));
+        group.batch = environment.and_then(|maker| maker.settings(queues));
     }
-    gaps
+    listed.err().map(gap).into_iter().collect()
 }
 
 /// The environment that set up a group; of several whose names begin alike, the longest.
@@ -190,7 +175,7 @@ mod tests {
 
     #[test]
     fn settings_are_those_of_environments_with_instances() {
-        let queues: Queues = serde_json::from_value(json!({ "jobQueues": [
+        let queues: Vec<Queue> = serde_json::from_value(json!([
             { "jobQueueName": "b", "state": "ENABLED", "priority": 1,
               "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:train" }] },
             { "jobQueueName": "a", "state": "ENABLED",
@@ -198,7 +183,7 @@ mod tests {
                                           { "order": 2, "computeEnvironment": "arn:train" }] },
             { "jobQueueName": "off", "state": "DISABLED",
               "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:train" }] },
-        ]}))
+        ]))
         .expect("as botocore describes it");
         let expected = BatchEnvironment {
             name: "train".to_owned(),
@@ -208,7 +193,7 @@ mod tests {
             is_spot: false,
             queues: Some(vec!["a".to_owned(), "b".to_owned()]),
         };
-        let settings = environment("train", "EC2").settings(Some(&queues.job_queues));
+        let settings = environment("train", "EC2").settings(Some(&queues));
         assert_eq!(settings, Some(expected.clone()));
         let unread = BatchEnvironment { is_spot: true, queues: None, ..expected };
         assert_eq!(environment("train", "SPOT").settings(None), Some(unread));

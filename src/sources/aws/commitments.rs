@@ -2,24 +2,24 @@
 //! reservations by region, savings plans once for all. Active ones only. Beside them the rates of
 //! savings plans.
 
+use super::access::DEFAULT_REGION;
 use super::error::NO_RATES;
 use super::inventory::{filter, is_accelerated, tags, tenancy, text};
-use super::partition::partition;
-use super::session::{DEFAULT_REGION, RegionClients, Session, timestamp};
+use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, FailureKind, Gap,
     GapSubject, Gathered, HourlyRate, OfferingClass, OperatingSystem, PriceKey, PriceOption,
-    ReservedInstances, SavingsPlan, SavingsPlanKind,
+    ReservedInstances, SavingsPlan, SavingsPlanKind, partition,
 };
-use crate::sources::quoted::{observed, payment_option};
-use crate::sources::{Outcome, Quoted, SourceError};
+use crate::sources::{Outcome, Quoted, SourceError, observed, payment_option};
 use aws_sdk_ec2::types::{
     CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
     ReservedInstances as Ec2Reserved,
 };
 use aws_sdk_savingsplans::types::{
-    SavingsPlan as Plan, SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement,
-    SavingsPlanProductType, SavingsPlanRateFilterAttribute, SavingsPlanRatePropertyKey,
+    SavingsPlan as Plan, SavingsPlanOfferingRate,
+    SavingsPlanOfferingRateFilterElement as RateFilter, SavingsPlanProductType,
+    SavingsPlanRateFilterAttribute as Attribute, SavingsPlanRatePropertyKey as Property,
     SavingsPlanRateServiceCode, SavingsPlanRateUnit, SavingsPlanState, SavingsPlanType,
 };
 use jiff::Timestamp;
@@ -61,20 +61,14 @@ pub async fn savings_plans(session: Session, account: String) -> Gathered<Commit
     Gathered { value: commitments, gaps: plans.gaps }
 }
 
-type Found<T> = Outcome<Gathered<Vec<T>>>;
+/// What a call lists, each item as far as it can be read.
+type Found<T> = Outcome<Vec<Result<T, Gap>>>;
 
-/// What was read; nothing, and a gap, where the call failed.
+/// What could be read. The rest is gaps, and so is a call that failed.
 fn or_none<T>(found: Found<T>, what: GapSubject, place: &str) -> Gathered<Vec<T>> {
-    found.unwrap_or_else(|error| Gathered {
-        value: Vec::new(),
-        gaps: vec![error.gap(what, place, "none are assumed")],
-    })
-}
-
-/// Separates what was read from what could not be.
-fn sorted<T>(results: impl IntoIterator<Item = Result<T, Gap>>) -> Gathered<Vec<T>> {
+    let failed = |error: SourceError| vec![Err(error.gap(what, place, "none are assumed"))];
     let mut sorted = Gathered { value: Vec::new(), gaps: Vec::new() };
-    for result in results {
+    for result in found.unwrap_or_else(failed) {
         match result {
             Ok(item) => sorted.value.push(item),
             Err(gap) => sorted.gaps.push(gap),
@@ -100,15 +94,10 @@ async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
     let states = || filter("state", &["active", "queued"]);
     let send = || clients.ec2.describe_reserved_instances().filters(states()).send();
     let answer = clients.patient(RESERVED, send).await?;
-    Ok(sorted(
-        answer
-            .reserved_instances()
-            .iter()
-            .filter(|reservation| {
-                reservation.instance_type().is_some_and(|name| is_accelerated(name.as_str()))
-            })
-            .map(|reservation| reserved_instances(reservation, &clients.region)),
-    ))
+    let accelerated = answer.reserved_instances().iter().filter(|reservation| {
+        reservation.instance_type().is_some_and(|name| is_accelerated(name.as_str()))
+    });
+    Ok(accelerated.map(|reservation| reserved_instances(reservation, &clients.region)).collect())
 }
 
 fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
@@ -174,7 +163,7 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .map(|reservation| capacity_of(reservation, region));
         (reservations.collect(), page.next_token)
     });
-    listed.await.map(sorted)
+    listed.await
 }
 
 fn capacity_of(reservation: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
@@ -219,7 +208,7 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
     let listed = clients.paged(PLANS, send, |page| {
         (page.savings_plans().iter().map(savings_plan).collect(), page.next_token)
     });
-    listed.await.map(sorted)
+    listed.await
 }
 
 fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
@@ -279,16 +268,10 @@ pub async fn savings_plan_rates(
             .savings_plan_types(SavingsPlanType::Compute)
             .products(SavingsPlanProductType::Ec2)
             .service_codes(SavingsPlanRateServiceCode::Ec2)
-            .filters(rate_filter(SavingsPlanRateFilterAttribute::Region, [region]))
-            .filters(rate_filter(
-                SavingsPlanRateFilterAttribute::InstanceType,
-                instance_types.iter().map(String::as_str),
-            ))
-            .filters(rate_filter(
-                SavingsPlanRateFilterAttribute::ProductDescription,
-                ["Linux/UNIX"],
-            ))
-            .filters(rate_filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
+            .filters(rate_filter(Attribute::Region, [region]))
+            .filters(rate_filter(Attribute::InstanceType, instance_types))
+            .filters(rate_filter(Attribute::ProductDescription, ["Linux/UNIX"]))
+            .filters(rate_filter(Attribute::Tenancy, ["shared"]))
             .max_results(RATES_AT_ONCE)
             .set_next_token(token)
             .send()
@@ -301,14 +284,9 @@ pub async fn savings_plan_rates(
     listed.await
 }
 
-fn rate_filter<'a>(
-    name: SavingsPlanRateFilterAttribute,
-    values: impl IntoIterator<Item = &'a str>,
-) -> SavingsPlanOfferingRateFilterElement {
-    SavingsPlanOfferingRateFilterElement::builder()
-        .name(name)
-        .set_values(Some(values.into_iter().map(str::to_owned).collect()))
-        .build()
+fn rate_filter(name: Attribute, values: impl IntoIterator<Item: Into<String>>) -> RateFilter {
+    let values = values.into_iter().map(Into::into).collect();
+    RateFilter::builder().name(name).set_values(Some(values)).build()
 }
 
 /// `None` for a rate of another unit, term or currency than the catalog knows.
@@ -329,16 +307,16 @@ fn quote(rate: &SavingsPlanOfferingRate, region: &str, read_on: Date) -> Option<
     if rate.unit()? != &SavingsPlanRateUnit::Hours || !rate.usage_type()?.contains("BoxUsage:") {
         return None;
     }
-    let property = |wanted: SavingsPlanRatePropertyKey| {
+    let property = |wanted: Property| {
         rate.properties()
             .iter()
             .find(|property| property.name() == Some(wanted.as_str()))
             .and_then(|property| property.value())
     };
-    if property(SavingsPlanRatePropertyKey::Region) != Some(region) {
+    if property(Property::Region) != Some(region) {
         return None;
     }
-    let name = property(SavingsPlanRatePropertyKey::InstanceType)?;
+    let name = property(Property::InstanceType)?;
     let key = PriceKey::linux_on_demand(region, name).with_option(option);
     let rate = HourlyRate::new(amount.round_dp(6).normalize(), currency)?;
     Some((key, observed(rate, None, (read_on, read_on), RATES)))

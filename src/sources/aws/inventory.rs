@@ -1,15 +1,22 @@
-//! Instances with accelerators in one region, and what hangs on stopped ones.
+//! Instances with accelerators in one region, what hangs on stopped ones, and what their types
+//! offer: as the bundled catalog says, which corrects AWS's own errors (g6f and gr6f report zero
+//! GPUs), else as DescribeInstanceTypes does.
 
+use super::answers::all_pages;
 use super::error::{Failed, UNREADABLE};
-use super::pages::all_pages;
 use super::session::{RegionClients, timestamp};
+use crate::catalog;
 use crate::domain::{
-    Address, Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceState, Lifecycle,
-    OperatingSystem, Provider, ResourceId, Tenancy, Volume,
+    AcceleratorKind, Address, Architecture, Cause, CauseKind, Gap, GapSubject, Gathered, GpuModel,
+    GpuOffer, GpuShare, Instance, InstanceShape, InstanceState, Lifecycle, OperatingSystem,
+    Provider, ResourceId, Tenancy, Volume,
 };
 use crate::sources::Outcome;
+use crate::sources::error::or_gap;
 use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
-use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance, Tag};
+use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance, InstanceType, InstanceTypeInfo, Tag};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
 
 /// Families with accelerators, as EC2's filter matches them: every type that
@@ -234,28 +241,22 @@ pub async fn idle_storage_resources(
     if instance_ids.is_empty() {
         return;
     }
-    match volumes(clients, &volume_ids).await {
-        Ok(known) => {
-            let instances = inventory.value.iter_mut();
-            for volume in instances.flat_map(|instance| &mut instance.volumes) {
-                if let Some((volume_type, size_gib)) = known.get(&volume.id) {
-                    volume.volume_type.clone_from(volume_type);
-                    volume.size_gib = *size_gib;
-                }
-            }
+    let known = volumes(clients, &volume_ids).await;
+    let known = or_gap(known, GapSubject::Volumes, &clients.region, "");
+    let known = known.leave_gaps(&mut inventory.gaps);
+    for volume in inventory.value.iter_mut().flat_map(|instance| &mut instance.volumes) {
+        if let Some((volume_type, size_gib)) = known.get(&volume.id) {
+            volume.volume_type.clone_from(volume_type);
+            volume.size_gib = *size_gib;
         }
-        Err(error) => inventory.gaps.push(error.gap(GapSubject::Volumes, &clients.region, "")),
     }
-    match addresses(clients, &instance_ids).await {
-        Ok(found) => {
-            for (id, address) in found {
-                let mut instances = inventory.value.iter_mut();
-                if let Some(owner) = instances.find(|instance| instance.id.as_str() == id) {
-                    owner.addresses.push(Address { id: address });
-                }
-            }
+    let found = addresses(clients, &instance_ids).await;
+    let found = or_gap(found, GapSubject::Addresses, &clients.region, "");
+    for (id, address) in found.leave_gaps(&mut inventory.gaps) {
+        let mut instances = inventory.value.iter_mut();
+        if let Some(owner) = instances.find(|instance| instance.id.as_str() == id) {
+            owner.addresses.push(Address { id: address });
         }
-        Err(error) => inventory.gaps.push(error.gap(GapSubject::Addresses, &clients.region, "")),
     }
 }
 
@@ -269,7 +270,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Outcome<VolumeFacts
         let send = |token| ec2.describe_volumes().filters(own()).set_next_token(token).send();
         let listed = clients.paged("ec2:DescribeVolumes", send, |page| {
             let volumes = page.volumes().iter().filter_map(|volume| {
-                let size = volume.size().and_then(|size| u64::try_from(size).ok());
+                let size = volume.size().and_then(unsigned);
                 let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());
                 Some((volume.volume_id()?.to_owned(), (kind, size)))
             });
@@ -297,4 +298,81 @@ async fn addresses(
         }));
     }
     Ok(addresses)
+}
+
+/// Types are asked for by name, so many at a time.
+const TYPES_AT_ONCE: usize = 100;
+
+/// Shapes of the types that EC2 knows in the region.
+///
+/// # Errors
+/// When EC2 refuses or does not answer.
+pub async fn shapes(clients: &RegionClients, types: &[String]) -> Outcome<Vec<InstanceShape>> {
+    let mut shapes = Vec::new();
+    for some in types.chunks(TYPES_AT_ONCE) {
+        // A filter, unlike a list of names, does not fail for one that the region does not know.
+        let (ec2, own) = (&clients.ec2, || filter("instance-type", some));
+        let send = |next| ec2.describe_instance_types().filters(own()).set_next_token(next).send();
+        let listed = clients.paged("ec2:DescribeInstanceTypes", send, |page| {
+            (page.instance_types().iter().filter_map(shape).collect(), page.next_token)
+        });
+        shapes.extend(listed.await?);
+    }
+    Ok(shapes)
+}
+
+fn shape(info: &InstanceTypeInfo) -> Option<InstanceShape> {
+    let name = info.instance_type().map(InstanceType::as_str)?;
+    if let Some(known) = catalog::shape(name) {
+        return Some(known.clone());
+    }
+    let gpu = gpus(info).or_else(|| neuron_devices(info));
+    let kinds = [
+        (info.gpu_info().is_some(), AcceleratorKind::Gpu),
+        (info.neuron_info().is_some(), AcceleratorKind::Neuron),
+        (info.inference_accelerator_info().is_some(), AcceleratorKind::Inference),
+        (info.media_accelerator_info().is_some(), AcceleratorKind::Media),
+        (info.fpga_info().is_some(), AcceleratorKind::Fpga),
+    ];
+    let known = kinds.into_iter().find(|(has_info, _)| *has_info);
+    let accelerator = known.map_or(AcceleratorKind::Cpu, |(_, kind)| kind);
+    Some(InstanceShape {
+        instance_type: name.to_owned(),
+        accelerator,
+        gpu,
+        vcpu: u32::try_from(info.v_cpu_info()?.default_v_cpus()?).ok()?,
+        memory_mib: unsigned(info.memory_info()?.size_in_mib()?)?,
+        architecture: info
+            .processor_info()
+            .and_then(|processor| processor.supported_architectures().first())
+            .and_then(|architecture| Architecture::from_name(architecture.as_str())),
+        local_storage_gb: info
+            .instance_storage_info()
+            .and_then(|storage| unsigned(storage.total_size_in_gb()?)),
+        efa: info.network_info().and_then(|network| network.efa_supported()),
+    })
+}
+
+fn gpus(info: &InstanceTypeInfo) -> Option<GpuOffer> {
+    let device = info.gpu_info()?.gpus().first()?;
+    let partition =
+        device.gpu_partition_size().and_then(Decimal::from_f64).filter(|size| *size < Decimal::ONE);
+    Some(GpuOffer {
+        model: GpuModel::from_name(device.name()?),
+        share: GpuShare::from_count(partition.or_else(|| device.count().map(Decimal::from))?)?,
+        vram_mib: device.memory_info().and_then(|memory| unsigned(memory.size_in_mib()?)),
+    })
+}
+
+fn neuron_devices(info: &InstanceTypeInfo) -> Option<GpuOffer> {
+    let device = info.neuron_info()?.neuron_devices().first()?;
+    Some(GpuOffer {
+        model: GpuModel::from_name(device.name()?),
+        share: GpuShare::from_count(Decimal::from(device.count()?))?,
+        vram_mib: device.memory_info().and_then(|memory| unsigned(memory.size_in_mib()?)),
+    })
+}
+
+fn unsigned(amount: impl TryInto<u64>) -> Option<u64> {
+    amount.try_into().ok()
 }

@@ -114,12 +114,8 @@ fn plain(answer: &str) -> Option<String> {
 }
 
 /// What went wrong in the end.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    anyhow::Chain::new(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 const INTERRUPTION: &str = "/latest/meta-data/spot/instance-action";

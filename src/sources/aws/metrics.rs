@@ -1,7 +1,7 @@
 //! CloudWatch: which GPU series exist, and their values.
 
+use super::answers::all_pages;
 use super::error::kind_of_code;
-use super::pages::all_pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
     CauseKind, Gap, GapSubject, Gathered, JoinedBy, Metric, ResourceId, SeriesSource, Statistic,
@@ -102,13 +102,9 @@ impl Fetched {
     fn add(&mut self, place: usize, result: &MetricDataResult) {
         let Some(series) = self.values.get_mut(place) else { return };
         match result.status_code() {
-            None | Some(StatusCode::Complete) => {
-                self.failed.remove(&place);
-            }
-            Some(status) => {
-                self.failed.insert(place, status.as_str().to_owned());
-            }
-        }
+            None | Some(StatusCode::Complete) => self.failed.remove(&place),
+            Some(status) => self.failed.insert(place, status.as_str().to_owned()),
+        };
         let points = result.timestamps().iter().zip(result.values());
         series.extend(points.filter_map(|(time, value)| Some((timestamp(time)?, *value))));
     }

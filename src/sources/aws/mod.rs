@@ -1,40 +1,34 @@
 //! AWS, read-only: no mutating call exists here, and a test compares every
 //! operation with the policy that `gpucost setup iam` prints.
 
-#[cfg(feature = "s3")]
 mod access;
 mod account;
-mod assumed;
+mod answers;
 mod batch;
 mod cloudwatch;
 mod commitments;
 mod ecs;
 mod error;
 mod inventory;
-mod limit;
 mod metadata;
 mod meter;
 mod metric_plan;
 mod metrics;
 mod opinions;
 mod organization;
-mod pages;
-mod partition;
 mod patience;
 mod policy;
 mod prices;
 mod probe;
-mod query;
 mod role;
 mod sagemaker;
 mod scaling;
 mod session;
-mod shapes;
 mod signed;
-mod stretches;
 
 #[cfg(feature = "s3")]
 pub(super) use access::Access;
+pub(super) use access::credentials;
 pub use account::{connect, region_names};
 pub(super) use aws_sdk_ec2::config::Credentials;
 pub use commitments::savings_plan_rates;
@@ -49,5 +43,4 @@ pub use policy::{
 pub use prices::{on_demand_prices, spot_prices};
 pub use probe::{NeededBy, Permission, gpu_series, permission};
 pub use role::{DEFAULT_ROLE, Role};
-pub(super) use session::credentials;
 pub use session::{AwsOptions, AwsService, Notice, RegionClients, Session};

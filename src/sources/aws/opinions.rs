@@ -1,11 +1,11 @@
 //! What AWS's Cost Optimization Hub advises about instances and Auto Scaling groups.
 
-use super::pages::{CAMEL_CASE, Paging};
-use super::partition::partition;
+use super::answers::{CAMEL_CASE, Paging, answers};
 use super::session::Session;
-use super::signed::{Protocol, Service, answers};
+use super::signed::{Protocol, Service};
 use crate::domain::{
     AdvisedResource, AwsAdvice, AwsOpinion, Currency, GapSubject, Gathered, Money, ResourceId,
+    partition,
 };
 use crate::sources::error::or_gap;
 use rust_decimal::Decimal;
@@ -17,7 +17,7 @@ pub(super) const HUB: Service = Service {
     host_prefix: "cost-optimization-hub",
     protocol: Protocol::Json10("CostOptimizationHubService"),
     id: "cost-optimization-hub",
-    paging: Paging { size: 1_000, ..CAMEL_CASE },
+    paging: Paging { size: 1_000, may_omit_list: true, ..CAMEL_CASE },
 };
 
 /// The one region that answers, for all regions.
@@ -46,20 +46,13 @@ answers! { "camelCase":
         estimated_monthly_savings: Option<Number>,
         currency_code: Option<String>,
     }
-
-    struct Page {
-        #[serde(default)]
-        items: Vec<Item>,
-        next_token: Option<String>,
-    }
 }
 
 /// The recommendations that an account sees: its own, or those of its whole organization.
 pub(super) async fn opinions(session: Session) -> Gathered<Vec<AwsAdvice>> {
     let body = json!({ "filter": { "resourceTypes": [INSTANCE, GROUP] } });
-    let read = |_, page: Page| Ok((page.items, page.next_token));
     let clients = session.in_region(REGION);
-    let items = clients.ask_list(&HUB, "ListRecommendations", body, read).await;
+    let items = clients.ask_list(&HUB, "ListRecommendations", "items", body).await;
     let advised = items.map(|items| items.into_iter().filter_map(advice).collect());
     or_gap(advised, GapSubject::AwsOpinion, "account", "")
 }
@@ -107,10 +100,16 @@ fn amount(number: Option<Number>, currency: Option<String>) -> Option<Money> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::aws::answers::{Part, part};
+
+    fn page(text: &str) -> Part<Item> {
+        let page = serde_json::from_str(text).expect("JSON");
+        part(("cost-optimization-hub:ListRecommendations", "items"), &HUB.paging, page)
+            .expect("a page")
+    }
 
     fn read(text: &str) -> Vec<AwsAdvice> {
-        let page: Page = serde_json::from_str(text).expect("a page");
-        page.items.into_iter().filter_map(advice).collect()
+        page(text).0.into_iter().filter_map(advice).collect()
     }
 
     fn about(resource: &AdvisedResource) -> String {
@@ -174,6 +173,6 @@ mod tests {
     #[test]
     fn a_page_may_be_empty() {
         assert!(read("{}").is_empty());
-        assert!(serde_json::from_str::<Page>(r#"{"items": [], "nextToken": "t"}"#).is_ok());
+        assert_eq!(page(r#"{"items": [], "nextToken": "t"}"#), (Vec::new(), Some("t".to_owned())));
     }
 }

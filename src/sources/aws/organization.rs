@@ -1,13 +1,12 @@
 //! The accounts of an organization, each read through a role in it.
 
 use super::account::connected;
-use super::pages::{PASCAL_CASE, Paging};
-use super::partition::{organizations_region, partition};
+use super::answers::{PASCAL_CASE, Paging, answers};
 use super::policy::is_account_id;
 use super::role::Role;
 use super::session::{AwsOptions, Session};
-use super::signed::{Protocol, Service, answers};
-use crate::domain::{ApiUsage, Cause, CauseKind, Gap, GapSubject, Gathered};
+use super::signed::{Protocol, Service};
+use crate::domain::{ApiUsage, Cause, CauseKind, Gap, GapSubject, Gathered, partition};
 use crate::sources::{Account, Outcome};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
@@ -28,8 +27,22 @@ pub(super) const ORGANIZATIONS: Service = Service {
     host_prefix: "organizations",
     protocol: Protocol::Json("AWSOrganizationsV20161128"),
     id: "organizations",
-    paging: Paging { size: 20, ..PASCAL_CASE },
+    paging: Paging { size: 20, may_omit_list: true, ..PASCAL_CASE },
 };
+
+/// The region that answers for the organizations of a region's partition.
+pub(super) fn organizations_region(region: &str) -> &'static str {
+    match partition(region) {
+        "aws-cn" => "cn-northwest-1",
+        "aws-us-gov" => "us-gov-west-1",
+        "aws-iso" => "us-iso-east-1",
+        "aws-iso-b" => "us-isob-east-1",
+        "aws-iso-e" => "eu-isoe-west-1",
+        "aws-iso-f" => "us-isof-south-1",
+        "aws-eusc" => "eusc-de-east-1",
+        _ => "us-east-1",
+    }
+}
 
 /// Which accounts are read, and how.
 #[derive(Debug, Clone, Default)]
@@ -138,31 +151,17 @@ answers! { "PascalCase":
         /// What came before the state, and ends with it.
         status: Option<String>,
     }
-
-    struct Page {
-        #[serde(default)]
-        accounts: Vec<Listed>,
-        next_token: Option<String>,
-    }
-}
-
-impl Listed {
-    fn state(&self) -> Option<&str> {
-        self.state.as_deref().or(self.status.as_deref())
-    }
 }
 
 /// Every account of the organization; pages may be empty before the last.
 async fn listed_accounts(session: &Session) -> Outcome<Vec<Listed>> {
-    let region = organizations_region(session.home_region());
-    let read = |action, page: Page| {
-        let is_readable = page.accounts.iter().all(|account| is_account_id(&account.id));
-        is_readable
-            .then_some((page.accounts, page.next_token))
-            .ok_or_else(|| session.unreadable(action, BAD_ID))
-    };
-    let clients = session.in_region(region);
-    clients.ask_list(&ORGANIZATIONS, "ListAccounts", json!({}), read).await
+    let clients = session.in_region(organizations_region(session.home_region()));
+    let listed: Vec<Listed> =
+        clients.ask_list(&ORGANIZATIONS, "ListAccounts", "Accounts", json!({})).await?;
+    if listed.iter().all(|account| is_account_id(&account.id)) {
+        return Ok(listed);
+    }
+    Err(session.unreadable("organizations:ListAccounts", BAD_ID))
 }
 
 /// The active accounts among those that are named, all where none is; and how many are not
@@ -178,7 +177,7 @@ fn chosen(
     let mut active: BTreeSet<&str> = BTreeSet::new();
     let mut unclear: BTreeMap<&str, &str> = BTreeMap::new();
     for account in listed {
-        match account.state() {
+        match account.state.as_deref().or(account.status.as_deref()) {
             Some(ACTIVE) => {
                 active.insert(&account.id);
             }
@@ -212,9 +211,13 @@ fn chosen(
 mod tests {
     use super::*;
     use crate::domain::Hidden;
+    use crate::sources::aws::access::dns_suffix;
+    use crate::sources::aws::answers::{Part, part};
 
-    fn page(text: &str) -> Page {
-        serde_json::from_str(text).expect("a page")
+    fn page(text: &str) -> Part<Listed> {
+        let page = serde_json::from_str(text).expect("JSON");
+        part(("organizations:ListAccounts", "Accounts"), &ORGANIZATIONS.paging, page)
+            .expect("a page")
     }
 
     fn names(ids: &[&str]) -> BTreeSet<String> {
@@ -229,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_state_decides_and_the_status_where_there_is_none() {
-        let page = page(
+        let (listed, next) = page(
             r#"{"Accounts": [
                 {"Id": "1", "State": "ACTIVE", "Status": "SUSPENDED", "Name": "a"},
                 {"Id": "2", "State": "PENDING_CLOSURE", "Status": "ACTIVE"},
@@ -239,12 +242,12 @@ mod tests {
                 {"Id": "6", "State": "CLOSED"}
             ]}"#,
         );
-        assert_eq!(page.next_token, None);
-        let (accounts, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        assert_eq!(next, None);
+        let (accounts, skipped) = chosen(&listed, &BTreeSet::new(), "1");
         assert_eq!(accounts.value, ["1", "3"]);
         assert_eq!(skipped, 4);
         assert_eq!(accounts.gaps, []);
-        let (some, _) = chosen(&page.accounts, &names(&["3", "4"]), "1");
+        let (some, _) = chosen(&listed, &names(&["3", "4"]), "1");
         assert_eq!(some.value, ["3"]);
         let missing = "the organization has no active account with this ID; it is omitted";
         assert_eq!(causes(&some), [("4", missing)]);
@@ -252,44 +255,63 @@ mod tests {
 
     #[test]
     fn an_account_whose_state_says_nothing_is_a_gap() {
-        let page = page(
+        let (listed, _) = page(
             r#"{"Accounts": [
                 {"Id": "1", "State": "ACTIVE"},
                 {"Id": "2", "State": "ACTIVE_LIMITED"},
                 {"Id": "3"}
             ]}"#,
         );
-        let (accounts, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        let (accounts, skipped) = chosen(&listed, &BTreeSet::new(), "1");
         assert_eq!(accounts.value, ["1"]);
         assert_eq!(skipped, 2);
         let limited = "its state is unknown: ACTIVE_LIMITED; it is omitted";
         let none = "its state is unknown; it is omitted";
         assert_eq!(causes(&accounts), [("2", limited), ("3", none)]);
-        let (some, _) = chosen(&page.accounts, &names(&["1", "3"]), "1");
+        let (some, _) = chosen(&listed, &names(&["1", "3"]), "1");
         assert_eq!(some.value, ["1"]);
         assert_eq!(causes(&some), [("3", none)]);
     }
 
     #[test]
     fn a_list_without_the_callers_account_is_not_whole() {
-        let page = page(r#"{"Accounts": [{"Id": "2", "State": "ACTIVE"}]}"#);
+        let (listed, _) = page(r#"{"Accounts": [{"Id": "2", "State": "ACTIVE"}]}"#);
         let own = "the organization does not list this account, which is the caller's own, as \
                    active, so that others may be missing too";
         let (empty, _) = chosen(&[], &BTreeSet::new(), "1");
         assert_eq!((empty.value.len(), causes(&empty)), (0, vec![("1", own)]));
-        let (accounts, _) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        let (accounts, _) = chosen(&listed, &BTreeSet::new(), "1");
         assert_eq!(accounts.value, ["2"]);
         assert_eq!(causes(&accounts), [("1", own)]);
         // Whoever is named is there.
-        let (some, _) = chosen(&page.accounts, &names(&["2"]), "1");
+        let (some, _) = chosen(&listed, &names(&["2"]), "1");
         assert_eq!(some.gaps, []);
     }
 
     #[test]
     fn a_page_may_be_empty() {
-        let page = page(r#"{"Accounts": [], "NextToken": "t"}"#);
-        assert!(page.accounts.is_empty());
-        assert_eq!(page.next_token.as_deref(), Some("t"));
-        assert!(serde_json::from_str::<Page>("{}").is_ok());
+        let (listed, next) = page(r#"{"Accounts": [], "NextToken": "t"}"#);
+        assert!(listed.is_empty());
+        assert_eq!(next.as_deref(), Some("t"));
+        assert_eq!(page("{}"), (Vec::new(), None));
+    }
+
+    // As `partitions.json` and `endpoints.json` of botocore 1.43.11 have them.
+    #[test]
+    fn each_partition_has_its_hosts_and_its_organizations() {
+        for (region, name, suffix, organizations) in [
+            ("eu-west-1", "aws", "amazonaws.com", "us-east-1"),
+            ("cn-north-1", "aws-cn", "amazonaws.com.cn", "cn-northwest-1"),
+            ("us-gov-east-1", "aws-us-gov", "amazonaws.com", "us-gov-west-1"),
+            ("us-iso-west-1", "aws-iso", "c2s.ic.gov", "us-iso-east-1"),
+            ("us-isob-east-1", "aws-iso-b", "sc2s.sgov.gov", "us-isob-east-1"),
+            ("eu-isoe-west-1", "aws-iso-e", "cloud.adc-e.uk", "eu-isoe-west-1"),
+            ("us-isof-east-1", "aws-iso-f", "csp.hci.ic.gov", "us-isof-south-1"),
+            ("eusc-de-east-1", "aws-eusc", "amazonaws.eu", "eusc-de-east-1"),
+        ] {
+            assert_eq!(partition(region), name);
+            assert_eq!(dns_suffix(region), suffix);
+            assert_eq!(organizations_region(region), organizations);
+        }
     }
 }

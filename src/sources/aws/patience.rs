@@ -1,8 +1,8 @@
 //! Calls that wait while a service throttles: for as long as the deadline allows,
 //! and not in silence.
 
+use super::answers::{Part, all_pages};
 use super::error::{Failed, Refusal};
-use super::pages::{Part, all_pages};
 use super::session::{Patience, RegionClients, Session};
 use crate::domain::FailureKind;
 use crate::sources::Outcome;

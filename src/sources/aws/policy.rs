@@ -1,6 +1,7 @@
 //! The least-privilege policies: exactly the calls that this program makes.
 
 use super::role::Role;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Every action that the program may call in an account, in order.
@@ -31,16 +32,16 @@ pub(super) fn known_action(service: &str, operation: &str) -> Option<&'static st
 }
 
 fn read_only() -> Value {
-    document(json!({
-        "Sid": "GpucostReadOnly",
-        "Effect": "Allow",
-        "Action": ACTIONS,
-        "Resource": "*"
-    }))
+    document([allow("GpucostReadOnly", ACTIONS, "*")])
 }
 
-fn document(statement: Value) -> Value {
-    json!({ "Version": "2012-10-17", "Statement": [statement] })
+fn document(statements: impl Serialize) -> Value {
+    json!({ "Version": "2012-10-17", "Statement": statements })
+}
+
+/// A statement that allows actions on resources.
+fn allow(sid: &str, actions: impl Serialize, resources: impl Serialize) -> Value {
+    json!({ "Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resources })
 }
 
 /// The policy as JSON, ready to paste.
@@ -55,26 +56,17 @@ pub const HISTORY_ACTIONS: &[&str] = &["s3:GetObject", "s3:ListBucket", "s3:PutO
 /// The policy of a history in a bucket, below a prefix that is empty or ends with `/`, as JSON.
 pub fn history_policy(bucket: &str, prefix: &str) -> String {
     let below = format!("{prefix}v1/*");
-    let objects = json!({
-        "Sid": "GpucostHistoryRecord",
-        "Effect": "Allow",
-        "Action": ["s3:GetObject", "s3:PutObject"],
-        "Resource": format!("arn:aws:s3:::{bucket}/{below}")
-    });
+    let actions = ["s3:GetObject", "s3:PutObject"];
+    let resource = format!("arn:aws:s3:::{bucket}/{below}");
+    let objects = allow("GpucostHistoryRecord", actions, resource);
     bucket_policy(bucket, ("GpucostHistoryList", &below), objects)
 }
 
 /// A policy for the names in a bucket that begin in a way, and for objects, as JSON.
 fn bucket_policy(bucket: &str, (sid, below): (&str, &str), objects: Value) -> String {
-    let listing = json!({
-        "Sid": sid,
-        "Effect": "Allow",
-        "Action": "s3:ListBucket",
-        "Resource": format!("arn:aws:s3:::{bucket}"),
-        "Condition": { "StringLike": { "s3:prefix": below } }
-    });
-    let policy = json!({ "Version": "2012-10-17", "Statement": [listing, objects] });
-    format!("{policy:#}\n")
+    let mut listing = allow(sid, "s3:ListBucket", format!("arn:aws:s3:::{bucket}"));
+    listing["Condition"] = json!({ "StringLike": { "s3:prefix": below } });
+    format!("{:#}\n", document([listing, objects]))
 }
 
 /// What reading a bill in a bucket takes beside it, in order.
@@ -88,12 +80,7 @@ pub fn bill_policy(bucket: &str, prefix: &str) -> String {
     let below = format!("{prefix}*");
     let objects = [key, &below].map(|name| format!("arn:aws:s3:::{bucket}/{name}"));
     let objects = if key.is_empty() { &objects[1..] } else { &objects[..] };
-    let objects = json!({
-        "Sid": "GpucostBillRead",
-        "Effect": "Allow",
-        "Action": "s3:GetObject",
-        "Resource": objects
-    });
+    let objects = allow("GpucostBillRead", "s3:GetObject", objects);
     bucket_policy(bucket, ("GpucostBillList", &below), objects)
 }
 
@@ -140,22 +127,12 @@ pub fn organization_policy(trusted: &Trusted, role: &Role, external_id: Option<&
     if let Some(id) = external_id {
         trust["Condition"] = json!({ "StringEquals": { "sts:ExternalId": id } });
     }
-    let trust = document(trust);
-    let mut caller = document(json!({
-        "Sid": "GpucostAccounts",
-        "Effect": "Allow",
-        "Action": "organizations:ListAccounts",
-        "Resource": "*"
-    }));
-    if let Some(statements) = caller["Statement"].as_array_mut() {
-        statements.push(json!({
-            "Sid": "GpucostRoles",
-            "Effect": "Allow",
-            "Action": "sts:AssumeRole",
-            "Resource": role.arn(&trusted.partition, "*")
-        }));
-        statements.extend(read_only()["Statement"].as_array().cloned().into_iter().flatten());
-    }
+    let trust = document([trust]);
+    let caller = document([
+        allow("GpucostAccounts", "organizations:ListAccounts", "*"),
+        allow("GpucostRoles", "sts:AssumeRole", role.arn(&trusted.partition, "*")),
+        allow("GpucostReadOnly", ACTIONS, "*"),
+    ]);
     let (path, name) = role.path_and_name();
     let template = json!({
         "AWSTemplateFormatVersion": "2010-09-09",

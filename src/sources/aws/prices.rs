@@ -1,15 +1,13 @@
 //! Live prices: the price list, whose documents are one JSON text a product, and the spot history.
 
 use super::error::NO_ENDPOINT;
-use super::partition::partition;
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     CommitmentTerm, Currency, FailureKind, HourlyRate, Instalments, Money, OperatingSystem,
     PriceKey, PriceOption, PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource,
-    Tenancy, Window, spot_history,
+    Tenancy, Window, partition, spot_history,
 };
-use crate::sources::quoted::{commitment_term, observed};
-use crate::sources::{Outcome, Quoted, SourceError, WantedPrices};
+use crate::sources::{Outcome, Quoted, SourceError, WantedPrices, commitment_term, observed};
 use aws_sdk_ec2::types::InstanceType;
 use aws_sdk_pricing::types::{Filter, FilterType};
 use aws_smithy_types::DateTime;

@@ -2,17 +2,17 @@
 //! say whether it would answer, without answering (`DryRun`). Actions about a thing by its name
 //! ask for one that does not exist: a service that does not find it has allowed the question.
 
+use super::access::DEFAULT_REGION;
 use super::batch::BATCH;
 use super::commitments::has_savings_plans;
 use super::ecs::ECS;
 use super::metrics::{EC2_NAMESPACE, cloudwatch_name};
 use super::opinions::{HUB, REGION as HUB_REGION, has_hub};
-use super::organization::ORGANIZATIONS;
-use super::partition::organizations_region;
+use super::organization::{ORGANIZATIONS, organizations_region};
 use super::prices::endpoint_of;
 use super::sagemaker::{SAGEMAKER, TAGGING};
 use super::scaling::AUTO_SCALING;
-use super::session::{AwsService, DEFAULT_REGION, RegionClients, Session};
+use super::session::{AwsService, RegionClients, Session};
 use super::signed::Service;
 use crate::domain::{FailureKind, Metric};
 use crate::sources::{Outcome, SourceError};
@@ -81,13 +81,12 @@ pub async fn permission(
     at: Timestamp,
 ) -> Permission {
     match tokio::time::timeout(WITHIN, asked(session, region, action, at)).await {
-        Ok(None) => Permission::NotOffered,
-        Ok(Some(Ok(()))) => Permission::Allowed,
-        Ok(Some(Err(error))) if BEYOND_PERMISSION.contains(&error.code.as_str()) => {
-            Permission::Allowed
-        }
-        Ok(Some(Err(error))) => Permission::Failed(error),
         Err(_) => Permission::Failed(late(action)),
+        Ok(None) => Permission::NotOffered,
+        Ok(Some(Err(error))) if !BEYOND_PERMISSION.contains(&error.code.as_str()) => {
+            Permission::Failed(error)
+        }
+        Ok(Some(_)) => Permission::Allowed,
     }
 }
 

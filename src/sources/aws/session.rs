@@ -1,56 +1,18 @@
 //! Credentials, clients and identity.
 
-use super::limit::RateLimiter;
-use super::meter::Meter;
+use super::access::{CONNECT_WITHIN, DEFAULT_REGION, configured, home_region, provided};
+use super::meter::{Meter, RateLimiter};
 use crate::domain::{ApiUsage, named_enum};
-use crate::sources::tls::{aws_client, aws_connector};
-use crate::sources::{Outcome, SourceError};
+use crate::sources::Outcome;
+use crate::sources::tls::aws_connector;
 use aws_config::identity::IdentityCache;
-use aws_config::profile::ProfileFileCredentialsProvider;
-use aws_config::provider_config::ProviderConfig;
-use aws_config::retry::RetryConfig;
-use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
+use aws_config::{Region, SdkConfig};
+use aws_sdk_ec2::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use jiff::Timestamp;
-use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Tries of one call, the first included.
-const ATTEMPTS: u32 = 5;
-/// After these a call has failed, so that one silent region holds nobody up.
-const TIME_LIMITS: TimeLimits = TimeLimits {
-    connect: Duration::from_secs(5),
-    attempt: Duration::from_secs(20),
-    call: Duration::from_secs(90),
-};
-
-/// A program that gives credentials may ask somebody for a code.
-const CREDENTIALS_WITHIN: Duration = Duration::from_secs(60);
-
-/// The region to ask when nothing else names one.
-pub(super) const DEFAULT_REGION: &str = "us-east-1";
-
-#[derive(Debug, Clone, Copy)]
-struct TimeLimits {
-    connect: Duration,
-    attempt: Duration,
-    /// All attempts and the pauses between them.
-    call: Duration,
-}
-
-impl TimeLimits {
-    fn config(self) -> TimeoutConfig {
-        TimeoutConfig::builder()
-            .connect_timeout(self.connect)
-            .operation_attempt_timeout(self.attempt)
-            .operation_timeout(self.call)
-            .build()
-    }
-}
 
 /// What is being waited for, for whoever shows progress.
 #[derive(Debug, Clone, Default)]
@@ -117,20 +79,8 @@ impl AwsOptions {
 }
 
 /// Whether a service refused credentials as expired, so that others have to take their
-/// place whatever the clock says.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Renewal(Arc<AtomicBool>);
-
-impl Renewal {
-    fn demand(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Answered once for each demand.
-    pub(super) fn is_due(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
-    }
-}
+/// place whatever the clock says. Whoever replaces them takes it back.
+pub(super) type Renewal = Arc<AtomicBool>;
 
 /// A set of credentials with everything that is shared between its clients.
 #[derive(Debug, Clone)]
@@ -151,61 +101,6 @@ pub struct RegionClients {
     pub(super) ec2: aws_sdk_ec2::Client,
     pub(super) cloudwatch: aws_sdk_cloudwatch::Client,
     pub(super) session: Session,
-}
-
-/// Configuration of the usual places, and where credentials come from.
-pub(super) async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkConfig {
-    let mut loader = aws_config::defaults(BehaviorVersion::latest())
-        .http_client(aws_client())
-        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
-        .timeout_config(TIME_LIMITS.config());
-    if let Some(profile) = profile {
-        loader = loader.profile_name(profile);
-    }
-    if let Some(url) = endpoint_url {
-        loader = loader.endpoint_url(url);
-    }
-    let mut config = loader.load().await;
-    if config.region().is_none() {
-        config = config.to_builder().region(Region::from_static(DEFAULT_REGION)).build();
-    }
-    let Some(profile) = profile else { return config };
-    // As with the AWS CLI, a profile that is asked for by name outranks credentials that
-    // happen to be in the environment.
-    let settings = ProviderConfig::default()
-        .with_http_client(aws_client())
-        .with_region(config.region().cloned())
-        .with_timeout_config(TIME_LIMITS.config());
-    let provider = ProfileFileCredentialsProvider::builder()
-        .configure(&settings)
-        .profile_name(profile)
-        .build();
-    config.to_builder().credentials_provider(SharedCredentialsProvider::new(provider)).build()
-}
-
-/// The region that a configuration names.
-pub(super) fn home_region(config: &SdkConfig) -> &str {
-    config.region().map_or(DEFAULT_REGION, Region::as_ref)
-}
-
-/// The credentials of a configuration.
-pub(super) async fn provided(config: &SdkConfig, profile: Option<&str>) -> Outcome<Credentials> {
-    let provider =
-        config.credentials_provider().ok_or_else(|| SourceError::no_credentials(profile, None))?;
-    tokio::time::timeout(CREDENTIALS_WITHIN, provider.provide_credentials())
-        .await
-        .map_err(|_| SourceError::late_credentials(profile))?
-        // The outermost error says only that there is a cause.
-        .map_err(|error| SourceError::no_credentials(profile, error.source().or(Some(&error))))
-}
-
-/// Credentials of the usual places, or of a profile, for a source that signs its requests
-/// by itself. They are read anew with each call.
-///
-/// # Errors
-/// When there are none, or they cannot be loaded.
-pub(in crate::sources) async fn credentials(profile: Option<&str>) -> Outcome<Credentials> {
-    provided(&configured(profile, None).await, profile).await
 }
 
 /// A client of a service in a region, whose calls are counted.
@@ -257,7 +152,7 @@ impl Session {
 
     /// Has the next call use other credentials; whether there can be others.
     pub(super) fn renew(&self) -> bool {
-        self.renewal.as_ref().map(Renewal::demand).is_some()
+        self.renewal.as_ref().map(|is_due| is_due.store(true, Ordering::Relaxed)).is_some()
     }
 
     /// A client of STS in the region that the configuration names.
@@ -336,7 +231,7 @@ impl Session {
 
     /// Where requests without a client go.
     pub(super) fn connector(&self) -> SharedHttpConnector {
-        let make = || SharedHttpConnector::new(aws_connector(TIME_LIMITS.connect));
+        let make = || SharedHttpConnector::new(aws_connector(CONNECT_WITHIN));
         self.connector.get_or_init(make).clone()
     }
 
@@ -354,12 +249,17 @@ pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Times
 mod tests {
     use super::*;
     use crate::domain::FailureKind;
+    use crate::sources::aws::access::{ATTEMPTS, time_limits};
     use crate::sources::aws::organization::ORGANIZATIONS;
+    use crate::sources::tls::aws_client;
+    use aws_config::BehaviorVersion;
+    use aws_config::retry::RetryConfig;
+    use aws_config::timeout::TimeoutConfig;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
     /// A session that asks a host and waits out throttling until an instant.
-    fn session(listener: &TcpListener, limits: TimeLimits, until: Instant) -> Session {
+    fn session(listener: &TcpListener, limits: TimeoutConfig, until: Instant) -> Session {
         let address = listener.local_addr().expect("a bound socket has an address");
         let credentials = Credentials::new("key", "secret", None, None, "tests");
         Session {
@@ -370,7 +270,7 @@ mod tests {
                 .credentials_provider(SharedCredentialsProvider::new(credentials))
                 .endpoint_url(format!("http://{address}"))
                 .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
-                .timeout_config(limits.config())
+                .timeout_config(limits)
                 .build(),
             meter: Meter::default(),
             limiter: Arc::default(),
@@ -388,11 +288,11 @@ mod tests {
     async fn a_call_without_an_answer_ends() {
         // Connections are taken by the system and never read.
         let silent = listener();
-        let limits = TimeLimits {
-            attempt: Duration::from_millis(50),
-            call: Duration::from_millis(200),
-            ..TIME_LIMITS
-        };
+        let limits = time_limits()
+            .to_builder()
+            .operation_attempt_timeout(Duration::from_millis(50))
+            .operation_timeout(Duration::from_millis(200))
+            .build();
         let begin = Instant::now();
         let session = session(&silent, limits, begin);
         let error = crate::sources::aws::inventory::inventory(&session.in_region("eu-west-1"))
@@ -433,7 +333,7 @@ mod tests {
     async fn a_signed_call_is_not_made_again_after_the_deadline() {
         let server = listener();
         let begin = Instant::now();
-        let session = session(&server, TIME_LIMITS, begin);
+        let session = session(&server, time_limits(), begin);
         throttle(server);
         let body = serde_json::json!({});
         let answer = session
@@ -455,11 +355,11 @@ mod tests {
         let begin = Instant::now();
         let unused = listener();
         let (long, short) = (Duration::from_secs(60), Duration::from_millis(1));
-        let passed = session(&unused, TIME_LIMITS, begin);
+        let passed = session(&unused, time_limits(), begin);
         assert!(!passed.paused(long, FailureKind::Throttled).await);
         assert!(passed.paused(short, FailureKind::Other).await);
         let until = begin + Duration::from_millis(200);
-        let open = session(&unused, TIME_LIMITS, until);
+        let open = session(&unused, time_limits(), until);
         assert!(open.paused(long, FailureKind::Throttled).await);
         assert!((until..begin + Duration::from_secs(30)).contains(&Instant::now()));
     }

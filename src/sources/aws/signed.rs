@@ -2,17 +2,16 @@
 //! POST, in the protocols that AWS calls `awsJson1_0`, `awsJson1_1`, `awsQuery` and
 //! `restJson1`. Retries, time limits and the bound of an answer are those of the other clients.
 
+use super::access::dns_suffix;
+use super::answers::{Paging, listed, xml_refusal};
 use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
-use super::pages::{Paging, Part, listed};
-use super::partition::dns_suffix;
 use super::policy::known_action;
-use super::query;
 use super::session::{RegionClients, Session};
 use crate::domain::FailureKind;
-use crate::sources::again::{RetryPolicy, seconds_of};
+use crate::sources::again::{self, RetryPolicy, seconds_of, tried_while};
+use crate::sources::credentials::{Header, Post, Unsigned};
 use crate::sources::error::chain;
 use crate::sources::secrets::Secrets;
-use crate::sources::sigv4::{Header, Post};
 use crate::sources::{Outcome, SourceError};
 use aws_sdk_ec2::config::Credentials;
 use aws_smithy_runtime_api::client::http::HttpConnector;
@@ -22,7 +21,6 @@ use aws_smithy_types::body::SdkBody;
 use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 /// The first pause between the tries of one call; each further one is twice as long.
@@ -46,21 +44,17 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    fn content_type(self) -> &'static str {
-        match self {
-            Self::Json(_) => "application/x-amz-json-1.1",
-            Self::Json10(_) => "application/x-amz-json-1.0",
-            Self::Query(_) => "application/x-www-form-urlencoded; charset=utf-8",
-            Self::Rest(_) => "application/json",
-        }
-    }
-
-    /// The header that names the operation, where the body does not.
-    fn target(self, operation: &str) -> Option<String> {
-        match self {
-            Self::Json(prefix) | Self::Json10(prefix) => Some(format!("{prefix}.{operation}")),
-            Self::Query(_) | Self::Rest(_) => None,
-        }
+    /// The headers that a service reads a request by: one names the operation, where neither body
+    /// nor path does.
+    fn headers(self, operation: &str) -> Vec<Header> {
+        let (content_type, target) = match self {
+            Self::Json(prefix) => ("application/x-amz-json-1.1", Some(prefix)),
+            Self::Json10(prefix) => ("application/x-amz-json-1.0", Some(prefix)),
+            Self::Query(_) => ("application/x-www-form-urlencoded; charset=utf-8", None),
+            Self::Rest(_) => ("application/json", None),
+        };
+        let target = target.map(|prefix| ("x-amz-target", format!("{prefix}.{operation}")));
+        [("content-type", content_type.to_owned())].into_iter().chain(target).collect()
     }
 
     /// The path of the operation behind the host, where it has one.
@@ -113,38 +107,45 @@ impl Service {
     }
 }
 
-/// Parts of answers of services, by how these write the names of fields.
-macro_rules! answers {
-    ($case:literal: $($item:item)*) => {$(
-        #[derive(Debug, Clone, PartialEq, Deserialize)]
-        #[serde(rename_all = $case)]
-        $item
-    )*};
-}
-pub(super) use answers;
-
 /// What one call sends each time.
 struct Call<'a> {
     service: &'a Service,
     action: &'static str,
     region: &'a str,
     url: String,
-    target: Option<String>,
+    headers: Vec<Header>,
     body: String,
 }
 
 impl Call<'_> {
-    /// The headers that a service reads a request by.
-    fn headers(&self) -> Vec<Header> {
-        let content_type = self.service.protocol.content_type().to_owned();
-        let target = self.target.iter().cloned();
-        let target = target.map(|target| ("x-amz-target", target));
-        std::iter::once(("content-type", content_type)).chain(target).collect()
+    /// The headers that sign it.
+    fn signature(
+        &self,
+        credentials: &Credentials,
+        at: SystemTime,
+    ) -> Result<Vec<Header>, Unsigned> {
+        let Self { service, region, url, body, .. } = self;
+        let headers = self.headers.iter().map(|(name, value)| (*name, value.as_str()));
+        let headers: Vec<(&str, &str)> = headers.collect();
+        let post = Post { service: service.signing_name, region, url, headers: &headers, body };
+        post.signature(credentials, at)
+    }
+
+    /// A request that is signed at a time.
+    fn request(&self, credentials: &Credentials, at: SystemTime) -> Result<HttpRequest, Unsigned> {
+        let mut request = HttpRequest::new(SdkBody::from(self.body.as_str()));
+        request.set_method("POST")?;
+        request.set_uri(self.url.as_str())?;
+        let signature = self.signature(credentials, at)?;
+        for (name, value) in self.headers.iter().cloned().chain(signature) {
+            request.headers_mut().try_insert(name, value)?;
+        }
+        Ok(request)
     }
 }
 
 /// An attempt without an answer, and whether there is to be another.
-type Missed = (Box<Failed>, RetryPolicy);
+type Missed = again::Failed<SourceError>;
 
 impl RegionClients {
     /// Asks a service in the region with a JSON document. Only an action of the policies is
@@ -163,19 +164,19 @@ impl RegionClients {
             .map_err(|error| self.session.unreadable(action, &error.to_string()))
     }
 
-    /// Asks a service in the region for everything in a list. `read` takes a page apart.
+    /// Asks a service in the region for everything in a list, which its pages have under a key.
     ///
     /// # Errors
     /// When a page cannot be asked for or read, or there is more than can be.
-    pub(super) async fn ask_list<P: DeserializeOwned, T>(
+    pub(super) async fn ask_list<T: DeserializeOwned>(
         &self,
         service: &Service,
         operation: &str,
+        key: &str,
         body: Value,
-        read: impl Fn(&'static str, P) -> Outcome<Part<T>>,
     ) -> Outcome<Vec<T>> {
-        let ask = async |body: Value| self.ask::<P>(service, operation, &body).await;
-        listed(service.action(operation)?, &service.paging, body, ask, read).await
+        let ask = async |body: Value| self.ask::<Value>(service, operation, &body).await;
+        listed((service.action(operation)?, key), &service.paging, body, ask).await
     }
 
     /// Asks a service in the region with the fields of a form, and answers its XML. Only an
@@ -205,8 +206,8 @@ impl RegionClients {
         let Self { session, region, .. } = self;
         let action = service.action(operation)?;
         let url = session.url_of(service, region, operation);
-        let target = service.protocol.target(operation);
-        let call = Call { service, action, region, url, target, body };
+        let headers = service.protocol.headers(operation);
+        let call = Call { service, action, region, url, headers, body };
         let answer = session.persistent(action, || session.tried(&call)).await;
         Ok((action, answer.map_err(|failed| failed.error)?))
     }
@@ -238,59 +239,51 @@ impl Session {
     async fn tried(&self, call: &Call<'_>) -> Result<Vec<u8>, Failed> {
         self.limiter.acquire(call.action, call.region).await;
         self.meter.called(call.action);
-        let mut tries = 1;
-        loop {
-            let (failed, again) = match self.once(call).await {
-                Ok(answer) => return Ok(answer),
-                Err(missed) => missed,
-            };
-            match again.pause(tries, FIRST_PAUSE) {
-                Some(pause) if self.paused(pause, failed.error.kind).await => tries += 1,
-                _ => return Err(*failed),
-            }
-        }
+        let attempt = async || self.once(call).await;
+        let wait =
+            async |pause: Duration, error: &SourceError| self.paused(pause, error.kind).await;
+        let answer = tried_while(FIRST_PAUSE, attempt, wait).await;
+        answer.map(|(body, _)| body).map_err(|error| Failed { error, unread: None })
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
         self.meter.attempted();
-        let missed = |error, again| -> Missed { (Box::new(Failed { error, unread: None }), again) };
-        let credentials =
-            self.credentials().await.map_err(|error| missed(error, RetryPolicy::Never))?;
+        let never = |error| Missed { error, again: RetryPolicy::Never };
+        let credentials = self.credentials().await.map_err(never)?;
         self.meter.keep_secret(credentials.session_token().unwrap_or_default());
-        let failure = |kind, code: &str, why: &str, again| {
-            missed(
-                SourceError::own(call.action, kind, code, self.meter.secrets().blank(why)),
-                again,
-            )
+        let failure = |kind, code: &str, why: &str| {
+            SourceError::own(call.action, kind, code, self.meter.secrets().blank(why))
         };
-        // Whatever may pass is tried as often as the SDK's standard mode tries here.
-        let passing = RetryPolicy::Later(None);
-        let request = request(call, &credentials, SystemTime::now()).map_err(|error| {
-            failure(FailureKind::InvalidSettings, "", &error.to_string(), RetryPolicy::Never)
+        let request = call.request(&credentials, SystemTime::now()).map_err(|error| {
+            never(failure(FailureKind::InvalidSettings, "", &error.to_string()))
         })?;
+        // Whatever may pass is tried as often as the SDK's standard mode tries here.
+        let broken = |code: &str, why: &str| Missed {
+            error: failure(FailureKind::Unreachable, code, why),
+            again: RetryPolicy::Later(None),
+        };
         let connector = self.connector();
-        let broken = |why: &str| failure(FailureKind::Unreachable, "", why, passing);
         let exchange = async {
             let answer = connector.call(request).await;
-            let response = answer.map_err(|error| broken(&chain(&error)))?;
+            let response = answer.map_err(|error| broken("", &chain(&error)))?;
             let status = response.status();
             let headers = response.headers();
             let error_type = headers.get("x-amzn-errortype").map(str::to_owned);
             let wait = headers.get("retry-after").and_then(seconds_of);
             let body = Limited::new(response.into_body(), MOST_BYTES_OF_AN_ANSWER);
-            let body = body.collect().await.map_err(|error| broken(&chain(&*error)))?;
+            let body = body.collect().await.map_err(|error| broken("", &chain(&*error)))?;
             Ok::<_, Missed>((status, error_type, wait, body.to_bytes().to_vec()))
         };
         let (status, error_type, wait, body) = tokio::time::timeout(ATTEMPT_WITHIN, exchange)
             .await
-            .unwrap_or_else(|_| Err(failure(FailureKind::Unreachable, TIMED_OUT, "", passing)))?;
+            .unwrap_or_else(|_| Err(broken(TIMED_OUT, "")))?;
         if status.is_success() {
             return Ok(body);
         }
-        let failed = refusal(call.action, status, error_type, body, &self.meter.secrets());
-        let may_pass = status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled;
+        let error = refusal(call.action, status, error_type, body, &self.meter.secrets());
+        let may_pass = status.as_u16() >= 500 || error.kind == FailureKind::Throttled;
         let again = if may_pass { RetryPolicy::Later(wait) } else { RetryPolicy::Never };
-        Err((Box::new(failed), again))
+        Err(Missed { error, again })
     }
 }
 
@@ -301,26 +294,23 @@ fn refusal(
     error_type: Option<String>,
     body: Vec<u8>,
     secrets: &Secrets,
-) -> Failed {
+) -> SourceError {
     let said: Option<Value> = serde_json::from_slice(&body).ok();
     let text = |key: &str| Some(said.as_ref()?.get(key)?.as_str()?.to_owned());
     let named = error_type.or_else(|| text("__type")).map(|code| {
         let words = text("message").or_else(|| text("Message"));
         (code_of(&code).to_owned(), words)
     });
-    if let Some((code, words)) = named.or_else(|| query::refusal(&body)) {
+    if let Some((code, words)) = named.or_else(|| xml_refusal(&body)) {
         let words = secrets.blank(words.as_deref().unwrap_or("no message"));
-        return Failed {
-            error: SourceError::own(action, kind_of_code(&code), &secrets.blank(&code), words),
-            unread: None,
-        };
+        return SourceError::own(action, kind_of_code(&code), &secrets.blank(&code), words);
     }
     let kind = match status.as_u16() {
         429 => FailureKind::Throttled,
         500.. => FailureKind::Other,
         _ => FailureKind::Unsupported,
     };
-    Failed::unread(action, kind, &HttpResponse::new(status, SdkBody::from(body)), secrets)
+    Failed::unread(action, kind, &HttpResponse::new(status, SdkBody::from(body)), secrets).error
 }
 
 /// The code of an error without what services write around it: a namespace before it, and
@@ -330,41 +320,133 @@ fn code_of(text: &str) -> &str {
     name.split_once(':').map_or(name, |(name, _)| name)
 }
 
-/// A request that is signed at a time.
-fn request(
-    call: &Call<'_>,
-    credentials: &Credentials,
-    at: SystemTime,
-) -> Result<HttpRequest, Box<dyn Error + Send + Sync>> {
-    let mut request = HttpRequest::new(SdkBody::from(call.body.as_str()));
-    request.set_method("POST")?;
-    request.set_uri(call.url.as_str())?;
-    let headers = request.headers_mut();
-    for (name, value) in call.headers().into_iter().chain(signature(call, credentials, at)?) {
-        headers.try_insert(name, value)?;
-    }
-    Ok(request)
-}
-
-/// The headers that sign a call.
-fn signature(
-    call: &Call<'_>,
-    credentials: &Credentials,
-    at: SystemTime,
-) -> Result<Vec<Header>, Box<dyn Error + Send + Sync>> {
-    let owned = call.headers();
-    let headers = owned.iter().map(|(name, value)| (*name, value.as_str()));
-    let headers: Vec<(&str, &str)> = headers.collect();
-    let post = Post {
-        service: call.service.signing_name,
-        region: call.region,
-        url: &call.url,
-        headers: &headers,
-        body: &call.body,
-    };
-    post.signature(credentials, at)
-}
-
 #[cfg(test)]
-#[path = "signed_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::sources::aws::organization::ORGANIZATIONS as SERVICE;
+    use crate::sources::aws::scaling::AUTO_SCALING;
+
+    const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    const ACTION: &str = "organizations:ListAccounts";
+
+    /// 2026-11-15T08:30:00Z
+    fn at() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_794_731_400)
+    }
+
+    fn signed(token: Option<&str>, region: &str, url: &str, body: &str) -> Vec<Header> {
+        let token = token.map(str::to_owned);
+        let credentials = Credentials::new("AKIDEXAMPLE", SECRET, token, None, "tests");
+        let call = Call {
+            service: &SERVICE,
+            action: ACTION,
+            region,
+            url: url.to_owned(),
+            headers: SERVICE.protocol.headers("ListAccounts"),
+            body: body.to_owned(),
+        };
+        let mut headers = call.signature(&credentials, at()).expect("it can be signed");
+        headers.sort();
+        headers
+    }
+
+    // The signatures of `botocore.auth.SigV4Auth` (botocore 1.44.5) with its clock set to that
+    // time, on `AWSRequest("POST", URL, data=BODY, headers={"Content-Type": …,
+    // "X-Amz-Target": …})`.
+    #[test]
+    fn a_call_has_the_signature_that_botocore_gives_it() {
+        let expected = "AWS4-HMAC-SHA256 \
+                        Credential=AKIDEXAMPLE/20261115/us-east-1/organizations/aws4_request, \
+                        SignedHeaders=content-type;host;x-amz-date;x-amz-target, \
+                        Signature=\
+                        bad1b55a11f1956ad555dc9f03b9b7c3010553f6dc358af3ec9d6acf39f90e7e";
+        let expected =
+            [("authorization", expected.to_owned()), ("x-amz-date", "20261115T083000Z".to_owned())];
+        let url = "https://organizations.us-east-1.amazonaws.com/";
+        let headers = signed(None, "us-east-1", url, r#"{"MaxResults":20}"#);
+        assert_eq!(headers, expected);
+    }
+
+    #[test]
+    fn a_session_token_is_sent_and_signed() {
+        let expected = "AWS4-HMAC-SHA256 \
+                        Credential=AKIDEXAMPLE/20261115/cn-northwest-1/organizations/aws4_request, \
+                        SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, \
+                        Signature=\
+                        fffc10fc60c1a40ab26221330620daac58edf2143a9fada545d68cd819e54cba";
+        let expected = [
+            ("authorization", expected.to_owned()),
+            ("x-amz-date", "20261115T083000Z".to_owned()),
+            ("x-amz-security-token", "a-session-token".to_owned()),
+        ];
+        let url = "https://organizations.cn-northwest-1.amazonaws.com.cn/";
+        let body = r#"{"MaxResults":20,"NextToken":"t"}"#;
+        let headers = signed(Some("a-session-token"), "cn-northwest-1", url, body);
+        assert_eq!(headers, expected);
+    }
+
+    #[test]
+    fn a_form_is_signed_without_a_target() {
+        let name = ("AutoScalingGroupNames.member.1".to_owned(), "a b".to_owned());
+        let call = Call {
+            service: &AUTO_SCALING,
+            action: ACTION,
+            region: "us-east-1",
+            url: "https://autoscaling.us-east-1.amazonaws.com/".to_owned(),
+            headers: AUTO_SCALING.protocol.headers("DescribeAutoScalingGroups"),
+            body: AUTO_SCALING.protocol.form("DescribeAutoScalingGroups", &[name]),
+        };
+        let form = "Action=DescribeAutoScalingGroups&Version=2011-01-01\
+                    &AutoScalingGroupNames.member.1=a+b";
+        assert_eq!(call.body, form);
+        let credentials = Credentials::new("AKIDEXAMPLE", SECRET, None, None, "tests");
+        let mut headers = call.signature(&credentials, at()).expect("it can be signed");
+        headers.sort();
+        let expected = "AWS4-HMAC-SHA256 \
+                        Credential=AKIDEXAMPLE/20261115/us-east-1/autoscaling/aws4_request, \
+                        SignedHeaders=content-type;host;x-amz-date, \
+                        Signature=\
+                        63c4e0315dbf56f8d4ec03787d3e1f648129cfb62c04777c03b48d622ac1bc29";
+        let expected =
+            [("authorization", expected.to_owned()), ("x-amz-date", "20261115T083000Z".to_owned())];
+        assert_eq!(headers, expected);
+    }
+
+    /// What a refusal amounts to: its kind, its code and its words.
+    fn refused(status: u16, error_type: Option<&str>, body: &str) -> (FailureKind, String, String) {
+        let status = StatusCode::try_from(status).expect("a status");
+        let error_type = error_type.map(str::to_owned);
+        let error =
+            refusal(ACTION, status, error_type, body.as_bytes().to_vec(), &Secrets::default());
+        assert_eq!(error.action, Some(ACTION));
+        (error.kind, error.code, error.said)
+    }
+
+    #[test]
+    fn refusals_are_sorted_by_their_code_wherever_it_stands() {
+        let denied =
+            r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"no"}"#;
+        let expected = (FailureKind::Denied, "AccessDeniedException".to_owned(), "no".to_owned());
+        assert_eq!(refused(400, None, denied), expected);
+        let header = Some("AccessDeniedException:http://internal.amazon.com/coral/");
+        assert_eq!(refused(403, header, r#"{"message":"no"}"#), expected);
+        let (kind, code, said) = refused(400, Some("TooManyRequestsException"), "");
+        assert_eq!(kind, FailureKind::Throttled);
+        assert_eq!((code.as_str(), said.as_str()), ("TooManyRequestsException", "no message"));
+        let denied = "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error>\
+                      </ErrorResponse>";
+        let expected = (FailureKind::Denied, "AccessDenied".to_owned(), "no".to_owned());
+        assert_eq!(refused(403, None, denied), expected);
+        let expired = r#"{"__type":"ExpiredTokenException"}"#;
+        assert_eq!(refused(400, None, expired).0, FailureKind::ExpiredCredentials);
+    }
+
+    #[test]
+    fn a_page_in_between_shows_how_it_begins() {
+        let (kind, code, said) = refused(404, None, "<html>\n <p>down</p>");
+        assert_eq!((kind, code.as_str()), (FailureKind::Unsupported, UNREADABLE));
+        assert_eq!(said, "status 404, begins with `<html> <p>down</p>`");
+        assert_eq!(refused(429, None, "").0, FailureKind::Throttled);
+        assert_eq!(refused(503, None, "").0, FailureKind::Other);
+    }
+}

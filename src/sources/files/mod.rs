@@ -1,7 +1,6 @@
 //! Files: a folder for each kind that is read, and in `shared` what all have in common:
 //! reading with an end, and writing whole or not at all.
 
-mod arrivals;
 mod bills;
 mod estate;
 mod history;
@@ -16,7 +15,6 @@ mod shared;
 mod terraform;
 mod units;
 
-pub use arrivals::{MOST_ARRIVALS, read_arrivals};
 pub use bills::{BillError, BillOptions, read_bill, read_bill_of};
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
@@ -27,7 +25,7 @@ pub use history::{
     History, HistoryError, HourRun, Imported, ROLLED_UP, ROLLUP_PERIOD_SECONDS, Recorded, Records,
     StoredMachine, StoredRuns, import_rollups,
 };
-pub use planned::{MOST_SAMPLES, read_demand, read_jobs};
+pub use planned::{MOST_ARRIVALS, MOST_SAMPLES, read_arrivals, read_demand, read_jobs};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};
 pub use request_counts::{MOST_COUNTS, RequestCountsError, read_request_counts};

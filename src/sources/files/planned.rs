@@ -1,12 +1,14 @@
-//! CSV files that planners read: the demand of a workload, and jobs to run.
+//! CSV files that planners read: the demand of a workload, jobs to run, and requests that were
+//! recorded: when each arrived, and what work it was.
 
 use super::shared::csv_lines::{
-    Cells, InvalidLine, RowsError, column, instant, none, not_after, not_an_instant, parsed,
-    quoted, read_rows, rows, some_rows,
+    Cells, InvalidLine, RowsError, check_columns, column, instant, none, not_after, not_an_instant,
+    parsed, quoted, read_rows, rows, some_rows,
 };
-use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names};
+use crate::domain::{JobRequest, MOST_JOBS, Moment, RecordedRequest, RecordedWork, plain_name};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Lines that a record of demand may have.
@@ -27,6 +29,16 @@ const JOB_COLUMNS: [&str; 9] = [
     "name", "gpu", "gpus", "hours", "release", "deadline", "restartable", "data_region", "data_gb",
 ];
 const REQUIRED: usize = 4;
+
+/// Requests that a recording may have.
+pub const MOST_ARRIVALS: usize = 1_000_000;
+
+/// Columns by what they state, without case, blanks and dashes.
+const ARRIVAL: [&str; 5] = ["timestamp", "time", "atseconds", "arrival", "arrivedat"];
+const SERVICE: [&str; 2] = ["serviceseconds", "latencyseconds"];
+const PROMPT: [&str; 4] = ["contexttokens", "prompttokens", "inputtokens", "requesttokens"];
+const GENERATED: [&str; 4] =
+    ["generatedtokens", "completiontokens", "outputtokens", "responsetokens"];
 
 /// Reads GPUs in use by time: columns `time` (RFC 3339, a date and a time in UTC, or Unix
 /// seconds) and `gpus`. Other columns are skipped.
@@ -66,9 +78,14 @@ fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
 }
 
 fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
-    let mut names = std::collections::BTreeSet::new();
-    let jobs = rows(text, job_columns, |header, record, line, above: &[JobRequest]| {
-        let job = Job(Cells { header, record }).job(line)?;
+    let mut names = BTreeSet::new();
+    let columns = |header: &csv::StringRecord| {
+        let header: csv::StringRecord = header.iter().map(str::to_ascii_lowercase).collect();
+        check_columns(&header, &JOB_COLUMNS, &JOB_COLUMNS[..REQUIRED])?;
+        Ok(header)
+    };
+    let jobs = rows(text, columns, |header, record, line, above: &[JobRequest]| {
+        let job = job(&Cells { header, record }, line)?;
         if above.len() == MOST_JOBS {
             return Err(format!("more than {MOST_JOBS} jobs"));
         }
@@ -80,93 +97,156 @@ fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
     if jobs.is_empty() { Err(none("jobs")) } else { Ok(jobs) }
 }
 
-fn job_columns(header: &csv::StringRecord) -> Result<csv::StringRecord, String> {
-    let header: csv::StringRecord = header.iter().map(str::to_ascii_lowercase).collect();
-    let unknown = header.iter().find(|name| !JOB_COLUMNS.contains(name));
-    if let Some(unknown) = unknown {
-        let near = nearest_names(unknown, JOB_COLUMNS.iter().copied());
-        let near = if near.is_empty() { JOB_COLUMNS.join(", ") } else { near.join(", ") };
-        let unknown = quoted(unknown);
-        return Err(format!("unknown column {unknown}; did you mean {near}?"));
+fn job(cells: &Cells<'_>, line: u64) -> Result<JobRequest, String> {
+    let long = cells.record.iter().position(|cell| cell.len() > LONGEST_CELL);
+    if let Some(column) = long.and_then(|place| cells.header.get(place)) {
+        return Err(format!("`{column}` is longer than {LONGEST_CELL} bytes"));
     }
-    for name in JOB_COLUMNS {
-        let times = header.iter().filter(|column| *column == name).count();
-        if times > 1 {
-            return Err(format!("the column `{name}` is a duplicate"));
-        }
-        if times == 0 && JOB_COLUMNS[..REQUIRED].contains(&name) {
-            return Err(format!("no column `{name}`"));
-        }
-    }
-    Ok(header)
+    let is_within =
+        |number: &Decimal, most: u32| (Decimal::ZERO..=Decimal::from(most)).contains(number);
+    Ok(JobRequest {
+        name: cells.required("name")?.to_owned(),
+        gpu: cells.required("gpu")?.to_owned(),
+        gpus: parsed(
+            cells.required("gpus")?,
+            |gpus| (1..=MOST_GPUS).contains(gpus),
+            format_args!("a number of GPUs from 1 to {MOST_GPUS}"),
+        )?,
+        hours: parsed(
+            cells.required("hours")?,
+            |hours: &Decimal| !hours.is_zero() && is_within(hours, LONGEST_HOURS),
+            format_args!("hours above 0 and at most {LONGEST_HOURS}"),
+        )?,
+        release: moment(cells, "release")?,
+        deadline: moment(cells, "deadline")?,
+        is_restartable: match cells.get("restartable").map(str::to_ascii_lowercase).as_deref() {
+            None | Some("no" | "false" | "0") => false,
+            Some("yes" | "true" | "1") => true,
+            Some(other) => {
+                return Err(format!("{} in `restartable` is neither yes nor no", quoted(other)));
+            }
+        },
+        data_region: cells.get("data_region").map(str::to_owned),
+        data_gb: parsed(
+            cells.get("data_gb").unwrap_or("0"),
+            |gb| is_within(gb, MOST_GB),
+            format_args!("GB from 0 to {MOST_GB}"),
+        )?,
+        line,
+    })
 }
 
-fn is_within(number: &Decimal, most: u32) -> bool {
-    (Decimal::ZERO..=Decimal::from(most)).contains(number)
+/// An instant, or hours such as `36h` after the beginning of the plan.
+fn moment(cells: &Cells<'_>, column: &str) -> Result<Option<Moment>, String> {
+    let Some(cell) = cells.get(column) else { return Ok(None) };
+    let read = match cell.strip_suffix('h') {
+        Some(hours) => {
+            let hours = hours.trim().parse().ok().filter(|hours: &u32| *hours <= LONGEST_HOURS);
+            hours.map(|hours| Moment::After { seconds: i64::from(hours) * 3_600 })
+        }
+        None => instant(cell).map(Moment::At),
+    };
+    read.map(Some).ok_or_else(|| {
+        let cell = quoted(cell);
+        format!("{cell} in `{column}` is not a time such as 2026-11-01T08:00:00Z or 36h")
+    })
 }
 
-/// A record of jobs.
-struct Job<'a>(Cells<'a>);
+/// Reads recorded requests in order of time. A time is RFC 3339, a date and a time in UTC,
+/// or a number of seconds. Columns that state nothing about time or work are skipped.
+///
+/// # Errors
+/// When it cannot be read, or with the first line that is invalid: no column of times, a
+/// time that is before the one above, work that is not a number above zero, a ragged line,
+/// more than [`MOST_ARRIVALS`] requests, or none.
+pub fn read_arrivals(path: &Path) -> Result<Vec<RecordedRequest>, RowsError> {
+    read_rows("the arrivals in ", path, arrivals)
+}
 
-impl Job<'_> {
-    fn job(&self, line: u64) -> Result<JobRequest, String> {
-        let long = self.0.record.iter().position(|cell| cell.len() > LONGEST_CELL);
-        if let Some(column) = long.and_then(|place| self.0.header.get(place)) {
-            return Err(format!("`{column}` is longer than {LONGEST_CELL} bytes"));
-        }
-        Ok(JobRequest {
-            name: self.0.required("name")?.to_owned(),
-            gpu: self.0.required("gpu")?.to_owned(),
-            gpus: self.gpus()?,
-            hours: self.hours()?,
-            release: self.moment("release")?,
-            deadline: self.moment("deadline")?,
-            is_restartable: self.flag("restartable")?,
-            data_region: self.0.get("data_region").map(str::to_owned),
-            data_gb: self.data_gb()?,
-            line,
-        })
-    }
+/// Where the columns of a recording are.
+struct ArrivalColumns {
+    time: usize,
+    service: Option<usize>,
+    tokens: Option<(usize, usize)>,
+}
 
-    fn gpus(&self) -> Result<u32, String> {
-        let expected = format_args!("a number of GPUs from 1 to {MOST_GPUS}");
-        parsed(self.0.required("gpus")?, |gpus| (1..=MOST_GPUS).contains(gpus), expected)
-    }
-
-    fn hours(&self) -> Result<Decimal, String> {
-        let is_valid = |hours: &Decimal| !hours.is_zero() && is_within(hours, LONGEST_HOURS);
-        let expected = format_args!("hours above 0 and at most {LONGEST_HOURS}");
-        parsed(self.0.required("hours")?, is_valid, expected)
-    }
-
-    fn data_gb(&self) -> Result<Decimal, String> {
-        let Some(cell) = self.0.get("data_gb") else { return Ok(Decimal::ZERO) };
-        parsed(cell, |gb| is_within(gb, MOST_GB), format_args!("GB from 0 to {MOST_GB}"))
-    }
-
-    fn flag(&self, column: &str) -> Result<bool, String> {
-        match self.0.get(column).map(str::to_ascii_lowercase).as_deref() {
-            None | Some("no" | "false" | "0") => Ok(false),
-            Some("yes" | "true" | "1") => Ok(true),
-            Some(other) => Err(format!("{} in `{column}` is neither yes nor no", quoted(other))),
-        }
-    }
-
-    /// An instant, or hours such as `36h` after the beginning of the plan.
-    fn moment(&self, column: &str) -> Result<Option<Moment>, String> {
-        let Some(cell) = self.0.get(column) else { return Ok(None) };
-        let expected = || {
-            let cell = quoted(cell);
-            format!("{cell} in `{column}` is not a time such as 2026-11-01T08:00:00Z or 36h")
+impl ArrivalColumns {
+    fn of(header: &csv::StringRecord) -> Result<Self, String> {
+        let place = |names: &[&str]| {
+            header.iter().position(|name: &str| names.contains(&plain_name(name).as_str()))
         };
-        if let Some(hours) = cell.strip_suffix('h') {
-            let hours: Option<u32> = hours.trim().parse().ok();
-            let hours = hours.filter(|hours| *hours <= LONGEST_HOURS);
-            let seconds = i64::from(hours.ok_or_else(expected)?) * 3_600;
-            return Ok(Some(Moment::After { seconds }));
-        }
-        Ok(Some(Moment::At(instant(cell).ok_or_else(expected)?)))
+        let time = place(&ARRIVAL).ok_or_else(|| {
+            "no column `timestamp` or `at_seconds` with the time of each request".to_owned()
+        })?;
+        Ok(Self { time, service: place(&SERVICE), tokens: place(&PROMPT).zip(place(&GENERATED)) })
     }
+
+    fn work(&self, record: &csv::StringRecord) -> Result<RecordedWork, String> {
+        let number = |place: usize| {
+            let is_valid = |value: &f64| value.is_finite() && *value >= 0.0;
+            parsed(record.get(place).unwrap_or_default(), is_valid, "a number of zero or more")
+        };
+        if let Some(place) = self.service {
+            let seconds = number(place)?;
+            if seconds == 0.0 {
+                return Err("a request without service time".to_owned());
+            }
+            return Ok(RecordedWork::Seconds(seconds));
+        }
+        let Some((prompt, generated)) = self.tokens else { return Ok(RecordedWork::Unstated) };
+        let (prompt, generated) = (number(prompt)?, number(generated)?);
+        if prompt + generated == 0.0 {
+            return Err("a request without tokens".to_owned());
+        }
+        Ok(RecordedWork::Tokens { prompt, generated })
+    }
+}
+
+/// A time of a recording; all of one are of one kind.
+#[derive(Debug, Clone, Copy)]
+enum ArrivalTime {
+    At(Timestamp),
+    Seconds(f64),
+}
+
+impl ArrivalTime {
+    fn read(cell: &str) -> Option<Self> {
+        if let Ok(seconds) = cell.parse::<f64>() {
+            return seconds.is_finite().then_some(Self::Seconds(seconds));
+        }
+        instant(cell).map(Self::At)
+    }
+
+    /// Seconds since another of the same kind.
+    fn seconds_since(self, first: Self) -> Option<f64> {
+        match (self, first) {
+            (Self::At(at), Self::At(first)) => Some(at.duration_since(first).as_secs_f64()),
+            (Self::Seconds(at), Self::Seconds(first)) => Some(at - first),
+            _ => None,
+        }
+    }
+}
+
+fn arrivals(text: &str) -> Result<Vec<RecordedRequest>, InvalidLine> {
+    let mut first = None;
+    some_rows(text, (MOST_ARRIVALS, "requests"), ArrivalColumns::of, |columns, record, above| {
+        let cell = record.get(columns.time).unwrap_or_default();
+        let moment = ArrivalTime::read(cell).ok_or_else(|| {
+            format!(
+                "{} is not a time such as 2026-11-01T00:00:00Z or a number of seconds",
+                quoted(cell)
+            )
+        })?;
+        let first = *first.get_or_insert(moment);
+        let at_seconds = moment
+            .seconds_since(first)
+            .ok_or_else(|| format!("{} is not a time like those above it", quoted(cell)))?;
+        if above.is_some_and(|above: &RecordedRequest| at_seconds < above.at_seconds) {
+            let cell = quoted(cell);
+            return Err(format!("the time {cell} is before that of the request above it"));
+        }
+        Ok(RecordedRequest { at_seconds, work: columns.work(record)? })
+    })
 }
 
 #[cfg(test)]
@@ -224,8 +304,8 @@ mod tests {
     fn every_invalid_line_of_jobs_is_named() {
         let row = |row: &str| format!("name,gpu,gpus,hours,deadline,restartable\n{row}\n");
         for (text, line, says) in [
-            ("name,gpu,gpus\n".to_owned(), 1, "no column `hours`"),
-            ("name,gpu,gpus,hours,dedline\n".to_owned(), 1, "did you mean deadline"),
+            ("name,gpu,gpus\n".to_owned(), 1, "missing column `hours`"),
+            ("name,gpu,gpus,hours,dedline\n".to_owned(), 1, "unknown column `dedline`"),
             ("name,gpu,gpus,hours,name\n".to_owned(), 1, "a duplicate"),
             ("name,gpu,gpus,hours\n".to_owned(), 1, "no jobs"),
             (row(",T4,1,1,,"), 2, "`name` is empty"),
@@ -237,6 +317,57 @@ mod tests {
             (row("a,T4,1,1,,\na,T4,1,1,,"), 3, "a duplicate"),
         ] {
             let (at_line, message) = jobs(&text).expect_err(&text);
+            assert_eq!(at_line, line, "{text}: {message}");
+            assert!(message.contains(says), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn times_and_work_are_read_in_the_forms_of_public_traces() {
+        let azure = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n\
+                     2023-11-16 18:17:03.9799600,4808,10\r\n\
+                     2023-11-16 18:17:04.0319600,3180,8\r\n";
+        let requests = arrivals(azure).expect("valid");
+        assert_eq!(requests.len(), 2);
+        assert!((requests[1].at_seconds - 0.052).abs() < 1e-9);
+        let work = RecordedWork::Tokens { prompt: 3_180.0, generated: 8.0 };
+        assert_eq!(requests[1].work, work);
+
+        let zoned = "time,path\n2026-11-01T00:00:00Z,/a\n2026-11-01T01:00:01+01:00,/b\n";
+        let requests = arrivals(zoned).expect("valid");
+        assert_eq!(requests[1].at_seconds, 1.0);
+        assert_eq!(requests[1].work, RecordedWork::Unstated);
+
+        let seconds = "\u{feff}at_seconds,service_seconds\n10,0.5\n10,0.25\n12.5,1\n";
+        let requests = arrivals(seconds).expect("valid");
+        let rows: Vec<(f64, RecordedWork)> =
+            requests.iter().map(|request| (request.at_seconds, request.work)).collect();
+        assert_eq!(
+            rows,
+            [
+                (0.0, RecordedWork::Seconds(0.5)),
+                (0.0, RecordedWork::Seconds(0.25)),
+                (2.5, RecordedWork::Seconds(1.0)),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_invalid_line_is_named() {
+        for (text, line, says) in [
+            ("", 1, "no column `timestamp`"),
+            ("a,b\n1,2\n", 1, "no column `timestamp`"),
+            ("timestamp\n", 1, "no requests"),
+            ("timestamp\n1\n0.5\n", 3, "is before that"),
+            ("timestamp\n1\nNaN\n", 3, "is not a time such as"),
+            ("timestamp\n1\n2026-11-01T00:00:00Z\n", 3, "like those above"),
+            ("timestamp,service_seconds\n1,0\n", 2, "without service time"),
+            ("timestamp,service_seconds\n1,-1\n", 2, "zero or more"),
+            ("timestamp,input_tokens,output_tokens\n1,0,0\n", 2, "without tokens"),
+            ("timestamp,input_tokens,output_tokens\n1,1,inf\n", 2, "zero or more"),
+            ("timestamp,path\n1\n", 2, "1 cells instead of 2"),
+        ] {
+            let (at_line, message) = arrivals(text).expect_err(text);
             assert_eq!(at_line, line, "{text}: {message}");
             assert!(message.contains(says), "{text}: {message}");
         }

@@ -42,8 +42,10 @@ struct Report {
     instance_type: Option<String>,
     region: Option<String>,
     classification: String,
-    gpu_utilization_mean_pct: Option<f64>,
-    vram_peak_gb: Option<f64>,
+    #[serde(rename = "gpu_utilization_mean_pct")]
+    utilization_mean_percent: Option<f64>,
+    #[serde(rename = "vram_peak_gb")]
+    vram_peak_gib: Option<f64>,
     energy_kwh: Option<f64>,
     gpus: Vec<Gpu>,
     cost: Option<Cost>,
@@ -85,30 +87,31 @@ type Wrong = (&'static str, String);
 impl Report {
     fn past(self) -> Result<PastRun, Wrong> {
         let hourly = self.cost.map(|cost| cost.rate()).transpose()?.flatten();
-        let (units, mfu) = match self.work {
-            Some(work) => (work.units, work.mfu.map(|mfu| mfu.mfu_pct)),
-            None => (Vec::new(), None),
-        };
+        let (units, mfu) = self.work.map(|work| (work.units, work.mfu)).unwrap_or_default();
         let units = units.into_iter().filter_map(|unit| Some((unit.unit, unit.count?)));
         let units: Vec<(String, f64)> = units.collect();
-        for (_, count) in &units {
-            bounded("work.units", Some(*count), MOST)?;
+        let mfu_percent = mfu.map(|mfu| mfu.mfu_pct);
+        let counts = units.iter().map(|(_, count)| ("work.units", Some(*count), MOST));
+        let figures = [
+            ("elapsed_seconds", Some(self.elapsed_seconds), LONGEST_SECONDS),
+            ("gpu_utilization_mean_pct", self.utilization_mean_percent, 100.0),
+            ("vram_peak_gb", self.vram_peak_gib, MOST),
+            ("energy_kwh", self.energy_kwh, MOST),
+            ("work.mfu.mfu_pct", mfu_percent, 100.0),
+        ];
+        for (place, figure, most) in counts.chain(figures) {
+            if let Some(found) = figure.filter(|figure| !(0.0..=most).contains(figure)) {
+                return Err((place, format!("{found}; expected a number from 0 to {most}")));
+            }
         }
         let whole = self.gpus.into_iter().filter(|gpu| gpu.mig_index.is_none());
-        bounded("elapsed_seconds", Some(self.elapsed_seconds), LONGEST_SECONDS)?;
         Ok(same_fields!(self => PastRun {
-            gpucost_version, hostname, instance_type, region, exit_code, elapsed_seconds;
+            gpucost_version, hostname, instance_type, region, exit_code, elapsed_seconds,
+            utilization_mean_percent, vram_peak_gib, energy_kwh;
             gpus: whole.map(|gpu| gpu.name).collect(),
             is_judged: self.classification != INSUFFICIENT_DATA,
-            utilization_mean_percent: bounded(
-                "gpu_utilization_mean_pct",
-                self.gpu_utilization_mean_pct,
-                100.0,
-            )?,
-            vram_peak_gib: bounded("vram_peak_gb", self.vram_peak_gb, MOST)?,
-            energy_kwh: bounded("energy_kwh", self.energy_kwh, MOST)?,
-            mfu_percent: bounded("work.mfu.mfu_pct", mfu, 100.0)?,
             hourly,
+            mfu_percent,
             units,
         }))
     }
@@ -124,14 +127,5 @@ impl Cost {
         let amount = Decimal::from_f64(amount).map(|amount| amount.round_dp(6));
         let rate = amount.and_then(|amount| HourlyRate::new(amount, currency));
         rate.map(Some).ok_or_else(|| wrong("`hourly_cost` to be a price"))
-    }
-}
-
-fn bounded(place: &'static str, value: Option<f64>, most: f64) -> Result<Option<f64>, Wrong> {
-    match value {
-        Some(found) if !(0.0..=most).contains(&found) => {
-            Err((place, format!("{found}; expected a number from 0 to {most}")))
-        }
-        value => Ok(value),
     }
 }

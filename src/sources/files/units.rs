@@ -146,8 +146,7 @@ fn count_in(mut log: Box<dyn BufRead + '_>, text: &str) -> io::Result<u64> {
     let (mut lines, mut part, mut is_counted) = (0, Vec::new(), false);
     loop {
         part.clear();
-        let read = log.by_ref().take(PART_BYTES).read_until(b'\n', &mut part)?;
-        if read == 0 {
+        if log.by_ref().take(PART_BYTES).read_until(b'\n', &mut part)? == 0 {
             return Ok(lines);
         }
         if !is_counted && contains(&part, text.as_bytes()) {

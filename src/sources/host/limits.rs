@@ -1,7 +1,7 @@
 //! What this process may use of its host: the CPUs it may run on, and the limits
 //! of its cgroups (version 2), as they stood when the run began.
 
-use super::proc_files::{meminfo_kib, text};
+use super::counters::{cores, meminfo_kib, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Limits {
     pub(super) fn read(proc: &Path) -> Self {
         let cpus = text(&proc.join("self/status")).and_then(|status| allowed_cpus(&status));
         let stat = text(&proc.join("stat")).unwrap_or_default();
-        let cores = super::cpu::cores(&stat, cpus.as_deref()).len() as f64;
+        let cores = cores(&stat, cpus.as_deref()).len() as f64;
         let memory_kib =
             text(&proc.join("meminfo")).and_then(|info| meminfo_kib(&info, "MemTotal"));
         let memory_bytes = memory_kib.map(|kib| kib.saturating_mul(1024));

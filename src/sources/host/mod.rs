@@ -5,21 +5,30 @@
 //! Inside a container the CPUs and the memory that count are those it may use
 //! (cgroup version 2): see [`HostSource::read`].
 
-mod cpu;
+mod counters;
 mod limits;
-mod proc_files;
-mod processes;
 #[cfg(test)]
 mod tests;
-mod traffic;
 
 use crate::domain::{HostReading, MIB};
-use cpu::Cores;
-use limits::Limits;
-use proc_files::{meminfo_kib, text};
+use counters::{Cores, Traffic, cores, disks, meminfo_kib, network, rates, shares, text};
+use limits::{CpuLimit, Limits};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use traffic::Traffic;
+
+/// Bytes of a command line that are read: its first argument is what counts, and
+/// the whole may be megabytes.
+const COMMAND_LINE_BYTES: u64 = 4096;
+
+/// Most parents that are asked for, because a list that changes while it is read
+/// could seem to go round.
+const MOST_GENERATIONS: usize = 1000;
+
+/// What tasks stall for.
+const STALLING: [&str; 3] = ["cpu", "io", "memory"];
 
 /// A host, by its `/proc` folder.
 #[derive(Debug)]
@@ -36,9 +45,8 @@ struct MeterReading {
     cores: Cores,
     /// CPU time of the cgroup whose limit holds.
     cgroup_cpu_microseconds: Option<u64>,
-    cpu_stalled_microseconds: Option<u64>,
-    io_stalled_microseconds: Option<u64>,
-    memory_stalled_microseconds: Option<u64>,
+    /// By the resource that tasks stalled for, in order of [`STALLING`].
+    stalled_microseconds: [Option<u64>; STALLING.len()],
     network: Traffic,
     disks: Traffic,
 }
@@ -90,23 +98,17 @@ impl HostSource {
         let stat = text(&self.proc.join("stat")).unwrap_or_default();
         MeterReading {
             at,
-            cores: cpu::cores(&stat, self.limits.cpus.as_deref()),
-            cgroup_cpu_microseconds: self
-                .limits
-                .cpu
-                .as_ref()
-                .and_then(limits::CpuLimit::used_microseconds),
-            cpu_stalled_microseconds: stall("cpu"),
-            io_stalled_microseconds: stall("io"),
-            memory_stalled_microseconds: stall("memory"),
-            network: traffic::network(&self.proc),
-            disks: traffic::disks(&self.proc),
+            cores: cores(&stat, self.limits.cpus.as_deref()),
+            cgroup_cpu_microseconds: self.limits.cpu.as_ref().and_then(CpuLimit::used_microseconds),
+            stalled_microseconds: STALLING.map(stall),
+            network: network(&self.proc),
+            disks: disks(&self.proc),
         }
     }
 
     /// Everything that is a difference of two samples.
     fn since(&self, before: &MeterReading, now: &MeterReading, reading: &mut HostReading) {
-        let shares = cpu::shares(&before.cores, &now.cores);
+        let shares = shares(&before.cores, &now.cores);
         if self.limits.cpu.is_none() {
             reading.cpu_percent = shares.mean_percent;
             reading.busiest_core_percent = shares.busiest_percent;
@@ -116,24 +118,22 @@ impl HostSource {
         if elapsed.is_zero() {
             return;
         }
-        let percent = |before: Option<u64>, now: Option<u64>| {
-            let stalled = now?.checked_sub(before?)? as f64;
+        let percent = |place: usize| {
+            let (before, now) = (before.stalled_microseconds, now.stalled_microseconds);
+            let stalled = now[place]?.checked_sub(before[place]?)? as f64;
             Some((stalled / (elapsed.as_secs_f64() * 1e6) * 100.0).min(100.0))
         };
-        reading.cpu_pressure_percent =
-            percent(before.cpu_stalled_microseconds, now.cpu_stalled_microseconds);
-        reading.io_pressure_percent =
-            percent(before.io_stalled_microseconds, now.io_stalled_microseconds);
-        reading.memory_pressure_percent =
-            percent(before.memory_stalled_microseconds, now.memory_stalled_microseconds);
+        reading.cpu_pressure_percent = percent(0);
+        reading.io_pressure_percent = percent(1);
+        reading.memory_pressure_percent = percent(2);
         if let Some(limit) = &self.limits.cpu {
             reading.cpu_percent = limit
                 .used_percent(before.cgroup_cpu_microseconds, now.cgroup_cpu_microseconds, elapsed);
         }
-        let network = traffic::rates(&before.network, &now.network, elapsed);
+        let network = rates(&before.network, &now.network, elapsed);
         reading.network_received_bytes_per_second = network.map(|rates| rates.inward);
         reading.network_sent_bytes_per_second = network.map(|rates| rates.outward);
-        let disks = traffic::rates(&before.disks, &now.disks, elapsed);
+        let disks = rates(&before.disks, &now.disks, elapsed);
         reading.disk_read_bytes_per_second = disks.map(|rates| rates.inward);
         reading.disk_written_bytes_per_second = disks.map(|rates| rates.outward);
     }
@@ -158,6 +158,82 @@ impl HostSource {
             .and_then(|(total, available)| total.checked_sub(available));
         let mib = |kib: u64| kib as f64 / 1024.0;
         (used.map(mib), total.map(mib))
+    }
+
+    /// A process and all that it started, directly or not, as far as it still
+    /// runs; empty when the process itself is gone. What left the tree (a daemon)
+    /// is not in it. Reads every process of the host: to ask about a few, see
+    /// [`HostSource::is_descendant`].
+    pub fn descendants(&self, pid: u32) -> BTreeSet<u32> {
+        let Ok(entries) = fs::read_dir(&self.proc) else { return BTreeSet::new() };
+        let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut is_there = false;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(child) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+            is_there |= child == pid;
+            if let Some(parent) = self.parent(child) {
+                children.entry(parent).or_default().push(child);
+            }
+        }
+        let mut pids = BTreeSet::new();
+        let mut waiting = Vec::from_iter(is_there.then_some(pid));
+        while let Some(next) = waiting.pop() {
+            if pids.insert(next) {
+                waiting.extend(children.remove(&next).unwrap_or_default());
+            }
+        }
+        pids
+    }
+
+    /// Whether a process is `ancestor` or was started by it, directly or not.
+    pub fn is_descendant(&self, pid: u32, ancestor: u32) -> bool {
+        let mut at = pid;
+        for _ in 0..MOST_GENERATIONS {
+            if at == ancestor {
+                return true;
+            }
+            match self.parent(at) {
+                Some(parent) if parent != 0 => at = parent,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// The name of a process's program as it was started, such as `python3`, or
+    /// what the kernel calls it; absent when it is gone. It is whatever the
+    /// process chose, so it must not reach a terminal as it is.
+    pub fn process_name(&self, pid: u32) -> Option<String> {
+        self.first_argument(pid).or_else(|| {
+            let name = text(&self.proc.join(pid.to_string()).join("comm"))?;
+            let name = name.strip_suffix('\n').unwrap_or(&name);
+            (!name.is_empty()).then(|| name.to_owned())
+        })
+    }
+
+    /// Name of the file that the first argument names. A title that a process
+    /// gave itself has spaces and names no file.
+    fn first_argument(&self, pid: u32) -> Option<String> {
+        let path = self.proc.join(pid.to_string()).join("cmdline");
+        let mut line = Vec::new();
+        File::open(path).ok()?.take(COMMAND_LINE_BYTES).read_to_end(&mut line).ok()?;
+        let first = line.split(|byte| *byte == 0).next()?;
+        let first = String::from_utf8_lossy(first);
+        let name = match first.rsplit_once('/') {
+            Some(_) if first.contains(' ') && !first.starts_with('/') => return None,
+            Some((_, name)) => name,
+            None => &first,
+        };
+        (!name.trim().is_empty()).then(|| name.to_owned())
+    }
+
+    /// The process that started one; absent when that is gone. The name before it
+    /// may hold spaces and parentheses.
+    fn parent(&self, pid: u32) -> Option<u32> {
+        let stat = text(&self.proc.join(pid.to_string()).join("stat"))?;
+        let (_, after_name) = stat.rsplit_once(')')?;
+        after_name.split_ascii_whitespace().nth(1)?.parse().ok()
     }
 }
 

@@ -3,9 +3,8 @@
 use super::dra::{self, Held, Listed};
 use super::holders::Holders;
 use super::nodes::{Described, described};
-use super::objects::{DeviceClaimObject, NodeObject, Object, PodObject, SliceObject};
-use super::owners::Makers;
-use super::pods::{self, Taken};
+use super::objects::{DeviceClaimObject, Metadata, NodeObject, Object, PodObject, SliceObject};
+use super::pods::{self, Makers, Taken};
 use super::resources::{Labels, unit_by_name};
 use super::unclear::{Unclear, Waiting};
 use crate::domain::{
@@ -29,8 +28,8 @@ struct Objects {
     nodes: BTreeMap<String, NodeObject>,
     pods: BTreeMap<Name, PodObject>,
     makers: Makers,
-    slices: Vec<SliceObject>,
-    device_claims: Vec<DeviceClaimObject>,
+    slices: BTreeMap<String, SliceObject>,
+    device_claims: BTreeMap<Name, DeviceClaimObject>,
     /// Labels of namespaces by name.
     namespaces: BTreeMap<String, Labels>,
 }
@@ -38,23 +37,21 @@ struct Objects {
 impl Objects {
     fn of(listed: Vec<Object>) -> Self {
         let mut objects = Self::default();
-        let (mut slices, mut claims) = (BTreeMap::new(), BTreeMap::new());
+        let full_name = |metadata: &Metadata| (metadata.namespace.clone(), metadata.name.clone());
         for object in listed {
             match object {
                 Object::Node(node) => {
                     objects.nodes.insert(node.metadata.name.clone(), *node);
                 }
                 Object::Pod(pod) => {
-                    let metadata = &pod.metadata;
-                    objects.pods.insert((metadata.namespace.clone(), metadata.name.clone()), *pod);
+                    objects.pods.insert(full_name(&pod.metadata), *pod);
                 }
                 Object::Maker(kind, metadata) => objects.makers.add(kind, &metadata),
                 Object::Slice(slice) => {
-                    slices.insert(slice.metadata.name.clone(), slice);
+                    objects.slices.insert(slice.metadata.name.clone(), slice);
                 }
                 Object::DeviceClaim(claim) => {
-                    let metadata = &claim.metadata;
-                    claims.insert((metadata.namespace.clone(), metadata.name.clone()), claim);
+                    objects.device_claims.insert(full_name(&claim.metadata), claim);
                 }
                 Object::Namespace(metadata) => {
                     objects.namespaces.insert(metadata.name, metadata.labels);
@@ -62,8 +59,6 @@ impl Objects {
                 Object::Other => {}
             }
         }
-        objects.slices = slices.into_values().collect();
-        objects.device_claims = claims.into_values().collect();
         objects
     }
 }
@@ -84,7 +79,7 @@ pub(super) enum PodList {
 /// What objects of one cluster say of its machines and of who holds their devices.
 pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
     let objects = Objects::of(objects);
-    let listed = Listed::of(&objects.slices);
+    let listed = Listed::of(objects.slices.values());
     let mut gaps = Vec::new();
     let mut nodes: BTreeMap<&str, Described> = BTreeMap::new();
     for (name, object) in &objects.nodes {
@@ -98,7 +93,7 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
             }
         }
     }
-    let (held, unlisted) = dra::held(&objects.device_claims, &listed);
+    let (held, unlisted) = dra::held(objects.device_claims.values(), &listed);
     let unclear = Unclear::of(&objects.nodes, &objects.pods, &objects.device_claims, &unlisted);
     let waiting = Waiting::of(&objects.pods, &objects.device_claims);
     let causes = unclear.causes.iter().chain(&waiting.cause).cloned();
@@ -136,31 +131,27 @@ fn claims<'a>(
 ) -> (Vec<Claim>, BTreeSet<&'a str>) {
     let Objects { makers, namespaces, .. } = objects;
     let mut holders = Holders::of(makers, namespaces, &objects.nodes);
-    let mut claims = Vec::new();
-    let mut missing = BTreeSet::new();
-    let mut allocated = BTreeSet::new();
-    for held_devices in held {
-        let Some(node) = nodes.get(held_devices.node) else {
-            missing.insert(held_devices.node);
+    let (mut claims, mut missing, mut allocated) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    // Whoever has no node waits.
+    let claim = |holder, devices, node: Option<&Described>, since| Claim {
+        holder,
+        devices,
+        state: if node.is_some() { ClaimState::Running } else { ClaimState::Pending },
+        since,
+        machine: node.map(|described| described.node.machine.clone()),
+    };
+    for Held { claim: object, node, devices } in held {
+        let Some(described) = nodes.get(node) else {
+            missing.insert(*node);
             continue;
         };
-        let (holder, pod) = holder_of(held_devices.claim, objects, &mut holders);
-        let metadata = &held_devices.claim.metadata;
-        let created = metadata.creation_timestamp.map(|time| time.0);
+        let (holder, pod) = holder_of(object, objects, &mut holders);
         if let Some(pod) = &holder.pod {
             allocated.insert((holder.namespace.clone(), pod.clone()));
         }
-        claims.push(Claim {
-            holder,
-            devices: Devices {
-                resource: held_devices.driver.to_owned(),
-                unit: held_devices.unit.clone(),
-                count: held_devices.count,
-            },
-            state: ClaimState::Running,
-            since: pod.and_then(pods::since).or(created),
-            machine: Some(node.node.machine.clone()),
-        });
+        let created = object.metadata.creation_timestamp.map(|time| time.0);
+        let since = pod.and_then(pods::since).or(created);
+        claims.push(claim(holder, devices.clone(), Some(described), since));
     }
     for (name, pod) in &objects.pods {
         if pods::has_ended(pod) || pods::is_held_back(pod) {
@@ -177,33 +168,14 @@ fn claims<'a>(
                 missing.insert(on);
                 continue;
             }
-            claims.push(Claim {
-                holder: holders.pod(pod),
-                devices: Devices {
-                    resource: resource.to_owned(),
-                    unit: node.map_or_else(
-                        || usual_unit(resource, nodes),
-                        |described| described.unit(resource),
-                    ),
-                    count,
-                },
-                state: if node.is_some() { ClaimState::Running } else { ClaimState::Pending },
-                since: pods::since(pod),
-                machine: node.map(|described| described.node.machine.clone()),
-            });
+            let unit = node.map_or_else(|| usual_unit(resource, nodes), |node| node.unit(resource));
+            let devices = Devices { resource: resource.to_owned(), unit, count };
+            claims.push(claim(holders.pod(pod), devices, node, pods::since(pod)));
         }
     }
-    claims.extend(waiting.devices.iter().map(|request| Claim {
-        holder: holders.pod(request.pod),
-        devices: Devices {
-            resource: request.driver.to_owned(),
-            unit: DeviceUnit::Whole,
-            count: request.count,
-        },
-        state: ClaimState::Pending,
-        since: pods::since(request.pod),
-        machine: None,
-    }));
+    for (pod, devices) in &waiting.devices {
+        claims.push(claim(holders.pod(pod), devices.clone(), None, pods::since(pod)));
+    }
     (claims, missing)
 }
 

@@ -4,7 +4,7 @@
 use super::devices::Device;
 use super::objects::{DeviceClaimObject, SliceObject};
 use super::resources::{model_of_product, slices_of, slices_of_card};
-use crate::domain::{DeviceUnit, GpuModel};
+use crate::domain::{DeviceUnit, Devices, GpuModel};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Drivers of accelerators.
@@ -43,9 +43,9 @@ impl NodeCards {
 
 impl Listed {
     /// Of every pool its newest generation, unless slices of that are missing.
-    pub(super) fn of(slices: &[SliceObject]) -> Self {
+    pub(super) fn of<'a>(slices: impl Iterator<Item = &'a SliceObject>) -> Self {
         let mut pools: BTreeMap<(&str, &str), Vec<&SliceObject>> = BTreeMap::new();
-        for slice in slices.iter().filter(|slice| is_accelerator(&slice.spec.driver)) {
+        for slice in slices.filter(|slice| is_accelerator(&slice.spec.driver)) {
             let key = (slice.spec.driver.as_str(), slice.spec.pool.name.as_str());
             pools.entry(key).or_default().push(slice);
         }
@@ -120,9 +120,7 @@ fn unit_of(device: &Device, model: Option<&GpuModel>) -> Option<DeviceUnit> {
 pub(super) struct Held<'a> {
     pub claim: &'a DeviceClaimObject,
     pub node: &'a str,
-    pub driver: &'a str,
-    pub unit: DeviceUnit,
-    pub count: u32,
+    pub devices: Devices,
 }
 
 /// A device that a claim holds, and that no slice describes.
@@ -140,7 +138,7 @@ pub(super) fn consumers(claim: &DeviceClaimObject) -> impl Iterator<Item = &str>
 
 /// What claims hold, and the devices that they hold and no slice describes.
 pub(super) fn held<'a>(
-    claims: &'a [DeviceClaimObject],
+    claims: impl Iterator<Item = &'a DeviceClaimObject> + Clone,
     listed: &'a Listed,
 ) -> (Vec<Held<'a>>, Vec<Unlisted<'a>>) {
     let results = |claim: &'a DeviceClaimObject| {
@@ -151,7 +149,7 @@ pub(super) fn held<'a>(
         (driver.to_owned(), pool.to_owned(), device.to_owned())
     };
     let mut sharers: BTreeMap<Key, u32> = BTreeMap::new();
-    for device in claims.iter().flat_map(results) {
+    for device in claims.clone().flat_map(results) {
         *sharers.entry(key(&device.driver, &device.pool, &device.device)).or_default() += 1;
     }
     let (mut held, mut unlisted) = (Vec::new(), Vec::new());
@@ -166,12 +164,9 @@ pub(super) fn held<'a>(
             let unit = shared(&known.unit, sharers[&key]);
             *counts.entry((known.node.as_str(), device.driver.as_str(), unit)).or_default() += 1;
         }
-        held.extend(counts.into_iter().map(|((node, driver, unit), count)| Held {
-            claim,
-            node,
-            driver,
-            unit,
-            count,
+        held.extend(counts.into_iter().map(|((node, driver, unit), count)| {
+            let devices = Devices { resource: driver.to_owned(), unit, count };
+            Held { claim, node, devices }
         }));
     }
     (held, unlisted)
@@ -254,12 +249,12 @@ mod tests {
         // Two cards, of which one is listed whole and in two parts.
         let devices = json!([gpu("a"), gpu("b"), mig("b-0", "b"), mig("b-1", "b")]);
         let (slices, _) = objects(&json!([slice(2, 1, devices), slice(1, 1, json!([gpu("old")]))]));
-        let listed = Listed::of(&slices);
+        let listed = Listed::of(slices.iter());
         let node = listed.on("n").expect("cards");
         assert_eq!((node.count(), &node.model), (2, &Some(GpuModel::A100)));
         // The second slice of the generation was not recorded.
         let (slices, _) = objects(&json!([slice(3, 2, json!([gpu("a")]))]));
-        assert!(Listed::of(&slices).on("n").is_none());
+        assert!(Listed::of(slices.iter()).on("n").is_none());
     }
 
     #[test]
@@ -270,16 +265,15 @@ mod tests {
             claim(&[("a", false), ("c-0", false), ("gone", false)]),
             claim(&[("a", false), ("b", true)]),
         ]));
-        let listed = Listed::of(&slices);
-        let (held, unlisted) = held(&claims, &listed);
+        let listed = Listed::of(slices.iter());
+        let (held, unlisted) = held(claims.iter(), &listed);
         let pools: Vec<&str> = unlisted.iter().map(|device| device.pool).collect();
         assert_eq!(pools, ["p"]);
         let physical: Vec<(String, u32)> = held
             .iter()
-            .map(|held_devices| {
-                let physical =
-                    held_devices.unit.physical(held_devices.count).round_dp(6).normalize();
-                (physical.to_string(), held_devices.count)
+            .map(|Held { devices, .. }| {
+                let physical = devices.unit.physical(devices.count).round_dp(6).normalize();
+                (physical.to_string(), devices.count)
             })
             .collect();
         let expected = [("0.5", 1), ("0.428571", 1), ("0.5", 1)];

@@ -1,6 +1,11 @@
-//! Why a live cluster cannot be read, in words that repeat no credentials.
+//! Why a live cluster cannot be read, in words that repeat no credentials; in a build without
+//! the feature `kubernetes`, because it has no client.
 
+#[cfg(not(feature = "kubernetes"))]
+use super::{KubernetesOptions, Reading};
 use crate::domain::shown;
+#[cfg(not(feature = "kubernetes"))]
+use crate::sources::Outcome;
 use crate::sources::error::{is_status, own_words};
 use std::io;
 use std::path::PathBuf;
@@ -68,4 +73,29 @@ own_words! {
 /// Whether a code has no names from outside: a status, or this program's own words.
 pub fn is_known_code(code: &str) -> bool {
     OWN.contains(&code) || is_status(code)
+}
+
+/// A cluster that can be asked; cannot be had in a build without the feature `kubernetes`.
+#[cfg(not(feature = "kubernetes"))]
+#[derive(Debug)]
+pub enum LiveCluster {}
+
+#[cfg(not(feature = "kubernetes"))]
+impl LiveCluster {
+    /// Always [`OpenError::NotBuilt`].
+    pub fn open(_options: KubernetesOptions) -> Result<Self, OpenError> {
+        Err(OpenError::NotBuilt)
+    }
+
+    pub fn credentials_url(&self) -> Option<String> {
+        match *self {}
+    }
+
+    pub async fn permissions(self) -> Outcome<Vec<(&'static str, Outcome<()>)>> {
+        match self {}
+    }
+
+    pub async fn read(self, _progress: &dyn Fn(&str)) -> Outcome<Reading> {
+        match self {}
+    }
 }

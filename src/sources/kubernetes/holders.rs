@@ -3,9 +3,8 @@
 
 use super::nodes::kind_of_node;
 use super::objects::{Container, DeviceClaimObject, Metadata, NodeObject, PodObject, PodSpec};
-use super::owners::Makers;
 use super::placement::Taint;
-use super::pods;
+use super::pods::{self, Makers};
 use super::resources::Labels;
 use crate::domain::{Holder, Owner, Placement};
 use std::collections::BTreeMap;

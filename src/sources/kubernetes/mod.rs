@@ -2,22 +2,19 @@
 //! devices of these. A machine that a cloud shows as well is one and the same: its id says
 //! which.
 //!
-//! A cluster is read from files of kubectl, or live. The client that asks it is built with
+//! A cluster is read from files with what `kubectl get … -o json` printed, which is the way for those
+//! that this program cannot reach, or live. The client that asks it is built with
 //! the feature `kubernetes`; without it, opening a cluster is an error that says so.
 
-#[cfg(not(feature = "kubernetes"))]
-mod absent;
 mod cluster;
 mod devices;
 mod dra;
 mod failure;
 mod holders;
-mod kubectl;
 #[cfg(feature = "kubernetes")]
 mod live;
 mod nodes;
 mod objects;
-mod owners;
 mod placement;
 mod pods;
 mod rbac;
@@ -26,18 +23,22 @@ mod unclear;
 mod values;
 
 #[cfg(not(feature = "kubernetes"))]
-pub use absent::LiveCluster;
+pub use failure::LiveCluster;
 pub use failure::{OpenError, is_known_code};
-pub use kubectl::KubectlError;
 #[cfg(feature = "kubernetes")]
 pub use live::LiveCluster;
 pub use rbac::{ACTIONS, RESOURCES, Resource, cluster_role};
 
-use crate::domain::{ApiUsage, Clusters, EstateSource, Gathered, Instance, Managed};
+use crate::domain::{ApiUsage, Clusters, EstateSource, Gathered, Instance, shown};
+use crate::sources::files::{InvalidJson, at, read_json_file};
 use crate::sources::{Account, Connection, Found};
+use cluster::{PodList, found};
 use futures_util::FutureExt;
+use objects::{Document, LONGEST_TEXT, Object};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How a live cluster is reached.
@@ -79,19 +80,61 @@ pub struct Reading {
     pub usage: ApiUsage,
 }
 
+/// Why a file with what kubectl printed could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KubectlError {
+    /// It could not be opened or read.
+    #[error("cannot read the output of kubectl in {}", shown(path))]
+    Io { path: PathBuf, source: io::Error },
+    /// It is not JSON, ends early, or an object in it is not as it must be.
+    #[error("invalid output of `kubectl get -o json` in {}{}", shown(path), at(place))]
+    Invalid {
+        path: PathBuf,
+        /// The keys that lead there; empty of none.
+        place: String,
+        /// What is wrong.
+        source: InvalidJson,
+    },
+    /// None of the files has a node.
+    #[error("no Kubernetes node in {}", shown(path))]
+    NoNodes {
+        /// The first of them.
+        path: PathBuf,
+    },
+}
+
 /// Reads what `kubectl get … -o json` printed about one cluster.
 ///
 /// # Errors
 /// When a file cannot be read or is something else, or none has a node.
 pub fn read_kubectl(paths: &[PathBuf]) -> Result<Gathered<Found>, KubectlError> {
-    Ok(cluster::found(kubectl::read(paths)?, cluster::PodList::Recorded))
+    let mut listed = Vec::new();
+    for path in paths {
+        listed.extend(objects_of(path)?);
+    }
+    let has_node = listed.iter().any(|object| matches!(object, Object::Node(_)));
+    match paths.first() {
+        Some(path) if !has_node => Err(KubectlError::NoNodes { path: path.clone() }),
+        _ => Ok(found(listed, PodList::Recorded)),
+    }
+}
+
+fn objects_of(path: &Path) -> Result<Vec<Object>, KubectlError> {
+    let unreadable = |source| KubectlError::Io { path: path.to_owned(), source };
+    let read = read_json_file(path, LONGEST_TEXT, PhantomData::<Document>);
+    match read.map_err(unreadable)? {
+        Ok(document) => Ok(document.0),
+        Err(error) => Err(match error.source {
+            InvalidJson::Text(source) if source.is_io() => unreadable(source.into()),
+            source => KubectlError::Invalid { path: path.to_owned(), place: error.place, source },
+        }),
+    }
 }
 
 /// A cluster as a place that was read already, with a connection for each region of its
 /// machines. Whose account a machine is in, the machine says.
 pub fn account(reading: Reading) -> Account {
-    let Reading { found: cluster, usage } = reading;
-    let Gathered { value, gaps } = cluster;
+    let Reading { found: Gathered { value, gaps }, usage } = reading;
     let mut regions: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
     for instance in value.instances {
         regions.entry(instance.region.clone()).or_default().push(instance);
@@ -116,8 +159,7 @@ pub fn account(reading: Reading) -> Account {
             shapes: value.shapes.clone(),
             clusters: Clusters { nodes, claims, uses: Vec::new() },
             instances,
-            scaling_groups: Vec::new(),
-            managed: Managed::default(),
+            ..Found::default()
         };
         let read_before = Gathered { value: of_region, gaps };
         Connection {

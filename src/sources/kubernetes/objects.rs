@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
+/// Bytes of one text: objects have up to a megabyte, of which a text may be nearly all.
+pub(super) const LONGEST_TEXT: usize = 2 << 20;
 /// Objects of one list.
 pub(super) const MOST_OBJECTS: usize = 1_000_000;
 
@@ -161,10 +163,11 @@ pub(super) enum Object {
 /// The text of a part of an object.
 type Part = Option<Box<RawValue>>;
 
-/// An object whose kind may stand behind what its form depends on.
+/// An object, or where items of a type are expected a list of them. Its kind may stand behind
+/// what its form depends on.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object of Kubernetes")]
-struct ObjectWire {
+struct ObjectWire<I> {
     #[serde(default)]
     api_version: String,
     kind: String,
@@ -172,6 +175,15 @@ struct ObjectWire {
     metadata: Metadata,
     spec: Part,
     status: Part,
+    items: Option<I>,
+}
+
+impl<I> ObjectWire<I> {
+    fn object<E: Error>(self) -> Result<Object, E> {
+        // The group before the version of an API; empty of the core API.
+        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
+        object((group, &self.kind), self.metadata, (self.spec, self.status)).map_err(E::custom)
+    }
 }
 
 /// An object of a list that states the kind of all of them.
@@ -192,20 +204,6 @@ impl Item {
     pub(super) fn object(self, group: &str, kind: &str) -> Result<Object, String> {
         object((group, kind), self.metadata, (self.spec, self.status))
     }
-}
-
-/// A list of objects, or one of them.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", expecting = "what `kubectl get -o json` prints, an object")]
-struct DocumentWire {
-    #[serde(default)]
-    api_version: String,
-    kind: String,
-    #[serde(default)]
-    metadata: Metadata,
-    spec: Part,
-    status: Part,
-    items: Option<AtMost<Object, MOST_OBJECTS>>,
 }
 
 /// An object by the group and the kind of it.
@@ -241,11 +239,6 @@ where
     Ok(Body { metadata, spec: part("spec", spec)?, status: part("status", status)? })
 }
 
-/// The group before the version of an API; empty of the core API.
-fn group_of(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
-}
-
 /// A part of an object, whose form depends on its kind.
 fn part<T: Default + DeserializeOwned>(key: &str, raw: Part) -> Result<T, String> {
     let Some(raw) = raw else { return Ok(T::default()) };
@@ -264,9 +257,7 @@ fn part<T: Default + DeserializeOwned>(key: &str, raw: Part) -> Result<T, String
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = ObjectWire::deserialize(deserializer)?;
-        let kind = (group_of(&wire.api_version), wire.kind.as_str());
-        object(kind, wire.metadata, (wire.spec, wire.status)).map_err(D::Error::custom)
+        ObjectWire::<IgnoredAny>::deserialize(deserializer)?.object()
     }
 }
 
@@ -276,17 +267,15 @@ pub(super) struct Document(pub Vec<Object>);
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = DocumentWire::deserialize(deserializer)?;
-        if let Some(items) = wire.items {
-            let Metadata { next, remaining_item_count, .. } = wire.metadata;
-            if !next.is_empty() || remaining_item_count != 0 {
-                return Err(D::Error::custom("it is one page of a longer list"));
+        let wire = ObjectWire::<AtMost<Object, MOST_OBJECTS>>::deserialize(deserializer)?;
+        let Metadata { next, remaining_item_count, .. } = &wire.metadata;
+        match wire.items {
+            Some(_) if !next.is_empty() || *remaining_item_count != 0 => {
+                Err(D::Error::custom("it is one page of a longer list"))
             }
-            return Ok(Self(items.0));
+            Some(items) => Ok(Self(items.0)),
+            None => wire.object().map(|object| Self(vec![object])),
         }
-        let kind = (group_of(&wire.api_version), wire.kind.as_str());
-        let object = object(kind, wire.metadata, (wire.spec, wire.status));
-        object.map(|object| Self(vec![object])).map_err(D::Error::custom)
     }
 }
 

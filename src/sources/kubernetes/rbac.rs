@@ -21,49 +21,40 @@ pub struct Resource {
     pub is_metadata_only: bool,
 }
 
-pub(super) const NODES: Resource = Resource {
-    action: "kubernetes:nodes",
-    group: "",
-    versions: &["v1"],
-    name: "nodes",
-    kind: "Node",
-    field_selector: "",
-    is_metadata_only: false,
-};
+impl Resource {
+    /// All objects of a kind, as a whole.
+    const fn of(
+        action: &'static str,
+        group: &'static str,
+        name: &'static str,
+        kind: &'static str,
+    ) -> Self {
+        let versions = &["v1"];
+        Self { action, group, versions, name, kind, field_selector: "", is_metadata_only: false }
+    }
+}
+
+pub(super) const NODES: Resource = Resource::of("kubernetes:nodes", "", "nodes", "Node");
 
 pub(super) const PODS: Resource = Resource {
-    action: "kubernetes:pods",
-    name: "pods",
-    kind: "Pod",
     // The others hold nothing any more.
     field_selector: "status.phase!=Succeeded,status.phase!=Failed",
-    ..NODES
+    ..Resource::of("kubernetes:pods", "", "pods", "Pod")
 };
 
 pub(super) const NAMESPACES: Resource = Resource {
-    action: "kubernetes:namespaces",
-    name: "namespaces",
-    kind: "Namespace",
     is_metadata_only: true,
-    ..NODES
+    ..Resource::of("kubernetes:namespaces", "", "namespaces", "Namespace")
 };
 
 pub(super) const REPLICA_SETS: Resource = Resource {
-    action: "kubernetes:replicasets.apps",
-    group: "apps",
-    name: "replicasets",
-    kind: "ReplicaSet",
     is_metadata_only: true,
-    ..NODES
+    ..Resource::of("kubernetes:replicasets.apps", "apps", "replicasets", "ReplicaSet")
 };
 
 pub(super) const JOBS: Resource = Resource {
-    action: "kubernetes:jobs.batch",
-    group: "batch",
-    name: "jobs",
-    kind: "Job",
     is_metadata_only: true,
-    ..NODES
+    ..Resource::of("kubernetes:jobs.batch", "batch", "jobs", "Job")
 };
 
 pub(super) const SLICES: Resource = Resource {

@@ -60,7 +60,7 @@ fn number(labels: &Labels, names: &[&str]) -> Option<u32> {
 }
 
 /// What labels say of the devices of a node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Labelled {
     pub model: Option<GpuModel>,
     /// Memory of a whole device, MiB.
@@ -81,12 +81,6 @@ struct MigFacts {
     of: u8,
     /// How many instances of the profile at hand fit on a card.
     most: u32,
-}
-
-impl Default for MigFacts {
-    fn default() -> Self {
-        Self { of: 7, most: 7 }
-    }
 }
 
 impl Labelled {
@@ -204,7 +198,7 @@ pub(super) fn is_second_name(resource: &str, capacity: &Amounts) -> bool {
 
 /// What one unit is that no node offers, by the name alone.
 pub(super) fn unit_by_name(resource: &str) -> DeviceUnit {
-    Labelled::default().unit(resource, &Labels::new(), &Amounts::new(), None)
+    Labelled::of(&Labels::new()).unit(resource, &Labels::new(), &Amounts::new(), None)
 }
 
 /// Physical devices that what a node offers amounts to, rounded up.
@@ -341,7 +335,7 @@ mod tests {
 
     #[test]
     fn more_devices_than_there_are_are_parts_of_them() {
-        let known = Labelled::default();
+        let known = Labelled::of(&Labels::new());
         let unit = |offered: &str, physical: &str| {
             let capacity = amounts(&[("nvidia.com/gpu", offered)]);
             let physical = Some(physical.parse().expect("a number"));
@@ -399,7 +393,7 @@ mod tests {
     fn neuron_cores_are_parts_of_devices_that_are_counted_once() {
         let capacity =
             amounts(&[("aws.amazon.com/neuron", "16"), ("aws.amazon.com/neuroncore", "32")]);
-        let known = Labelled::default();
+        let known = Labelled::of(&Labels::new());
         let core = known.unit("aws.amazon.com/neuroncore", &Labels::new(), &capacity, None);
         assert_eq!(core, DeviceUnit::Replica { per_device: 2 });
         assert!(is_second_name("aws.amazon.com/neuroncore", &capacity));

@@ -6,14 +6,15 @@ use super::dra::{self, Unlisted, driver_of_class};
 use super::objects::{DeviceClaimObject, NodeObject, PodClaim, PodObject};
 use super::pods;
 use super::resources::is_foreign;
-use crate::domain::{Cause, CauseKind};
+use crate::domain::{Cause, CauseKind, DeviceUnit, Devices};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of resources, or of device classes, that one message has.
 const MOST_NAMES: usize = 3;
 
-/// Pods by namespace and name.
+/// Pods, and claims of devices, by namespace and name.
 type Pods = BTreeMap<(String, String), PodObject>;
+type Claims = BTreeMap<(String, String), DeviceClaimObject>;
 type Nodes = BTreeMap<String, NodeObject>;
 
 /// Such nodes by name, and why: one cause of each kind.
@@ -29,7 +30,7 @@ impl<'a> Unclear<'a> {
     pub(super) fn of(
         nodes: &'a Nodes,
         pods: &'a Pods,
-        claims: &[DeviceClaimObject],
+        claims: &Claims,
         unlisted: &[Unlisted<'_>],
     ) -> Self {
         let mut unclear = Self::default();
@@ -100,11 +101,11 @@ fn nodes_of<'a>(unlisted: &Unlisted<'_>, nodes: &'a Nodes, pods: &'a Pods) -> BT
 
 /// Nodes with a pod that has claims of devices of which not all were read: allocated, and
 /// reserved for that pod.
-fn unread<'a>(pods: &'a Pods, claims: &[DeviceClaimObject]) -> BTreeSet<&'a str> {
+fn unread<'a>(pods: &'a Pods, claims: &Claims) -> BTreeSet<&'a str> {
     let mut read: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let is_allocated =
         |claim: &&DeviceClaimObject| !claim.status.allocation.devices.results.0.is_empty();
-    for claim in claims.iter().filter(is_allocated) {
+    for claim in claims.values().filter(is_allocated) {
         for pod in dra::consumers(claim) {
             *read.entry((claim.metadata.namespace.as_str(), pod)).or_default() += 1;
         }
@@ -119,39 +120,25 @@ fn unread<'a>(pods: &'a Pods, claims: &[DeviceClaimObject]) -> BTreeSet<&'a str>
         .collect()
 }
 
-/// Devices of one driver that a pod waits for.
-#[derive(Debug)]
-pub(super) struct Awaited<'a> {
-    pub pod: &'a PodObject,
-    pub driver: &'static str,
-    pub count: u32,
-}
-
 /// What pods wait for, and why of some pods that is not known.
 #[derive(Debug, Default)]
 pub(super) struct Waiting<'a> {
-    pub devices: Vec<Awaited<'a>>,
+    /// Those of one driver, by the pod that waits for them.
+    pub devices: Vec<(&'a PodObject, Devices)>,
     pub cause: Option<Cause>,
 }
 
 impl<'a> Waiting<'a> {
     /// A claim that several pods share is counted for the first of them.
-    pub(super) fn of(pods: &'a Pods, claims: &'a [DeviceClaimObject]) -> Self {
-        let by_name: BTreeMap<(&str, &str), &DeviceClaimObject> = claims
-            .iter()
-            .map(|claim| {
-                let metadata = &claim.metadata;
-                ((metadata.namespace.as_str(), metadata.name.as_str()), claim)
-            })
-            .collect();
+    pub(super) fn of(pods: &'a Pods, claims: &Claims) -> Self {
         let mut waiting = Self::default();
         let (mut seen, mut unclear, mut classes) = (BTreeSet::new(), 0_u64, BTreeSet::new());
         for ((namespace, _), pod) in pods.iter().filter(|(_, pod)| pods::waits(pod)) {
             let mut is_unclear = false;
             let mut counts: BTreeMap<&'static str, u32> = BTreeMap::new();
             for own in &pod.spec.resource_claims.0 {
-                let key = (namespace.as_str(), name_of(own, pod));
-                let Some(claim) = by_name.get(&key) else {
+                let key = (namespace.clone(), name_of(own, pod).to_owned());
+                let Some(claim) = claims.get(&key) else {
                     is_unclear = true;
                     continue;
                 };
@@ -172,10 +159,9 @@ impl<'a> Waiting<'a> {
                 }
             }
             unclear += u64::from(is_unclear);
-            waiting.devices.extend(counts.into_iter().map(|(driver, count)| Awaited {
-                pod,
-                driver,
-                count,
+            waiting.devices.extend(counts.into_iter().map(|(driver, count)| {
+                let resource = driver.to_owned();
+                (pod, Devices { resource, unit: DeviceUnit::Whole, count })
             }));
         }
         if unclear > 0 {

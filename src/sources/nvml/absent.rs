@@ -2,7 +2,7 @@
 
 use super::{NvmlError, Record};
 use crate::domain::{Gap, GpuIdentity, GpuSample};
-use crate::sources::gpus::GpuSource;
+use crate::sources::GpuSource;
 use std::path::Path;
 use std::time::Duration;
 

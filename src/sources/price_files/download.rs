@@ -8,7 +8,7 @@ use crate::sources::tls::aws_connector;
 use crate::sources::{Outcome, SourceError};
 use aws_smithy_http_client::Connector;
 use aws_smithy_runtime_api::client::http::HttpConnector;
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::HttpError;
 use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt;
@@ -84,24 +84,35 @@ impl Downloads {
         most_bytes: u64,
         count: &dyn Fn(u64),
     ) -> Result<Download, Failed<SourceError>> {
-        let request = request(url).map_err(|_| {
-            let kind = FailureKind::InvalidSettings;
-            failed((action, kind), INVALID_URL, url.to_owned(), RetryPolicy::Never)
-        })?;
-        let unreachable = |words: &str, said: String| {
-            failed((action, FailureKind::Unreachable), words, said, RetryPolicy::Soon)
+        let failed = |kind, words: &str, said: String, again| Failed {
+            error: SourceError::own(action, kind, words, said),
+            again,
         };
+        let unreachable =
+            |words: &str, said| failed(FailureKind::Unreachable, words, said, RetryPolicy::Soon);
         let late = |_| unreachable(TIMED_OUT, String::new());
-        let kept = |error: std::io::Error| {
-            let kind = FailureKind::InvalidSettings;
-            failed((action, kind), NOT_KEPT, error.to_string(), RetryPolicy::Never)
+        let local = |words: &str, said| {
+            failed(FailureKind::InvalidSettings, words, said, RetryPolicy::Never)
         };
+        let kept = |error: std::io::Error| local(NOT_KEPT, error.to_string());
+        let request = request(url).map_err(|_| local(INVALID_URL, url.to_owned()))?;
         let response = tokio::time::timeout(BYTES_WITHIN, self.connector.call(request))
             .await
             .map_err(late)?
             .map_err(|error| unreachable(NOT_CONNECTED, chain(&error)))?;
-        if let Some(refusal) = refusal(action, url, &response) {
-            return Err(refusal);
+        // The body of a refusal is not read: it is a page for browsers.
+        let status = response.status().as_u16();
+        let refusal = match status {
+            200 => None,
+            429 | 503 => {
+                let wait = response.headers().get("retry-after").and_then(seconds_of);
+                Some((FailureKind::Throttled, RetryPolicy::Later(wait)))
+            }
+            500.. => Some((FailureKind::Unreachable, RetryPolicy::Soon)),
+            _ => Some((FailureKind::WrongAddress, RetryPolicy::Never)),
+        };
+        if let Some((kind, again)) = refusal {
+            return Err(failed(kind, &format!("HTTP {status}"), url.to_owned(), again));
         }
         let header = |name: &str| response.headers().get(name);
         let is_packed = header("content-encoding")
@@ -119,7 +130,7 @@ impl Downloads {
             bytes += data.len() as u64;
             if bytes > most_bytes {
                 let kind = FailureKind::Unsupported;
-                return Err(failed((action, kind), TOO_LARGE, url.to_owned(), RetryPolicy::Never));
+                return Err(failed(kind, TOO_LARGE, url.to_owned(), RetryPolicy::Never));
             }
             file.write_all(&data).map_err(kept)?;
             if bytes >= counted + COUNTED_EVERY {
@@ -140,32 +151,6 @@ fn request(url: &str) -> Result<HttpRequest, HttpError> {
     headers.try_insert("user-agent", USER_AGENT)?;
     headers.try_insert("accept-encoding", "gzip")?;
     Ok(request)
-}
-
-/// What an answer without the file says. Its body is not read: it is a page for browsers.
-fn refusal(
-    action: &'static str,
-    url: &str,
-    response: &HttpResponse,
-) -> Option<Failed<SourceError>> {
-    let status = response.status().as_u16();
-    let wait = response.headers().get("retry-after").and_then(seconds_of);
-    let (kind, again) = match status {
-        200 => return None,
-        429 | 503 => (FailureKind::Throttled, RetryPolicy::Later(wait)),
-        500.. => (FailureKind::Unreachable, RetryPolicy::Soon),
-        _ => (FailureKind::WrongAddress, RetryPolicy::Never),
-    };
-    Some(failed((action, kind), &format!("HTTP {status}"), url.to_owned(), again))
-}
-
-fn failed(
-    (action, kind): (&'static str, FailureKind),
-    words: &str,
-    said: String,
-    again: RetryPolicy,
-) -> Failed<SourceError> {
-    Failed { error: SourceError::own(action, kind, words, said), again }
 }
 
 /// The day of a date of HTTP, such as `Wed, 18 Nov 2026 07:28:00 GMT`.

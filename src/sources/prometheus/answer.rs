@@ -12,10 +12,13 @@ use std::marker::PhantomData;
 pub type Labels = BTreeMap<String, String>;
 
 /// One series of a matrix.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Row {
+    #[serde(rename = "metric", default, deserialize_with = "labels")]
     pub labels: Labels,
-    /// Ascending in time. NaN and the infinities are values like others.
+    /// Ascending in time; none where a series has histograms alone. NaN and the infinities are
+    /// values like others.
+    #[serde(rename = "values", default, deserialize_with = "points")]
     pub points: Vec<(Timestamp, f64)>,
 }
 
@@ -101,75 +104,53 @@ struct Envelope<T> {
 }
 
 /// What `/api/v1/series` answers.
-#[derive(Deserialize)]
-#[serde(transparent)]
-pub(super) struct SeriesData(Many<Named>);
+pub(super) type SeriesData = Many<Named>;
 
-impl SeriesData {
-    pub fn labels(self) -> Vec<Labels> {
-        let Self(Many(series)) = self;
-        series.into_iter().map(|Named(labels)| labels).collect()
+/// What `/api/v1/query_range` answers.
+pub(super) type MatrixData = ResultData<OfMatrix, Row>;
+
+/// What `/api/v1/query` answers to a query for a vector.
+pub(super) type VectorData = ResultData<OfVector, VectorRow>;
+
+/// What a query answers.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "K: Deserialize<'de>, R: Deserialize<'de> + Heavy"))]
+pub(super) struct ResultData<K, R> {
+    /// Only so that another type is refused by its name.
+    #[serde(rename = "resultType")]
+    _of: Option<K>,
+    result: Option<Many<R>>,
+}
+
+impl<K, R> ResultData<K, R> {
+    pub fn rows(self) -> Vec<R> {
+        self.result.map_or_else(Vec::new, |Many(rows)| rows)
     }
 }
 
-/// What `/api/v1/query_range` answers.
 #[derive(Deserialize)]
-pub(super) struct MatrixData {
-    /// Only so that another type is refused by its name.
-    #[serde(rename = "resultType")]
-    _of: Option<OfMatrix>,
-    result: Option<Many<MatrixRow>>,
-}
-
-#[derive(Deserialize)]
-enum OfMatrix {
+pub(super) enum OfMatrix {
     #[serde(rename = "matrix")]
     Matrix,
 }
 
 #[derive(Deserialize)]
-struct MatrixRow {
-    #[serde(default)]
-    metric: Named,
-    /// Absent where a series has histograms alone.
-    #[serde(default)]
-    values: Points,
-}
-
-impl MatrixData {
-    pub fn rows(self) -> Vec<Row> {
-        let rows = self.result.map_or_else(Vec::new, |Many(rows)| rows);
-        rows.into_iter().map(|row| Row { labels: row.metric.0, points: row.values.0 }).collect()
-    }
-}
-
-/// What `/api/v1/query` answers to a query for a vector.
-#[derive(Deserialize)]
-pub(super) struct VectorData {
-    /// Only so that another type is refused by its name.
-    #[serde(rename = "resultType")]
-    _of: Option<OfVector>,
-    result: Option<Many<VectorRow>>,
-}
-
-#[derive(Deserialize)]
-enum OfVector {
+pub(super) enum OfVector {
     #[serde(rename = "vector")]
     Vector,
 }
 
 #[derive(Deserialize)]
-struct VectorRow {
+pub(super) struct VectorRow {
     #[serde(default)]
     metric: Named,
     /// Absent where a series is a histogram.
     value: Option<Point>,
 }
 
-impl VectorData {
-    pub fn values(self) -> Vec<(Labels, f64)> {
-        let rows = self.result.into_iter().flat_map(|Many(rows)| rows);
-        rows.filter_map(|row| row.value.map(|Point(_, value)| (row.metric.0, value))).collect()
+impl VectorRow {
+    pub fn labels_and_value(self) -> Option<(Labels, f64)> {
+        Some((self.metric.0, self.value?.1))
     }
 }
 
@@ -202,26 +183,17 @@ impl<'de> Deserialize<'de> for Figure {
 }
 
 /// The points of a series, ascending.
-#[derive(Default)]
-struct Points(Vec<(Timestamp, f64)>);
-
-impl<'de> Deserialize<'de> for Points {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut points = Vec::new();
-        let take = |Point(instant, value)| {
-            points.push((instant, value));
-            if points.len() > MOST_POINTS { Err(TOO_MANY_POINTS) } else { Ok(()) }
-        };
-        deserializer.deserialize_seq(Each {
-            expecting: "a list of points",
-            take,
-            of: PhantomData,
-        })?;
-        if !points.is_sorted_by_key(|(instant, _)| *instant) {
-            points.sort_by_key(|(instant, _)| *instant);
-        }
-        Ok(Self(points))
+fn points<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Timestamp, f64)>, D::Error> {
+    let mut points = Vec::new();
+    let take = |Point(instant, value)| {
+        points.push((instant, value));
+        if points.len() > MOST_POINTS { Err(TOO_MANY_POINTS) } else { Ok(()) }
+    };
+    deserializer.deserialize_seq(Each { expecting: "a list of points", take, of: PhantomData })?;
+    if !points.is_sorted_by_key(|(instant, _)| *instant) {
+        points.sort_by_key(|(instant, _)| *instant);
     }
+    Ok(points)
 }
 
 /// A list whose values are taken one by one, until one is refused.
@@ -251,18 +223,17 @@ where
 }
 
 /// What tells a series from others, with an end.
-#[derive(Default)]
-struct Named(Labels);
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Named(#[serde(deserialize_with = "labels")] pub(super) Labels);
 
-impl<'de> Deserialize<'de> for Named {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(NamedVisitor).map(Self)
-    }
+fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
+    deserializer.deserialize_map(LabelsVisitor)
 }
 
-struct NamedVisitor;
+struct LabelsVisitor;
 
-impl<'de> Visitor<'de> for NamedVisitor {
+impl<'de> Visitor<'de> for LabelsVisitor {
     type Value = Labels;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -285,20 +256,25 @@ impl<'de> Visitor<'de> for NamedVisitor {
 }
 
 /// What takes memory.
-trait Heavy {
+pub(super) trait Heavy {
     fn bytes(&self) -> usize;
+}
+
+impl Heavy for Labels {
+    fn bytes(&self) -> usize {
+        self.iter().map(|(name, value)| name.len() + value.len() + LABEL_BYTES).sum()
+    }
 }
 
 impl Heavy for Named {
     fn bytes(&self) -> usize {
-        let of = |(name, value): (&String, &String)| name.len() + value.len() + LABEL_BYTES;
-        self.0.iter().map(of).sum()
+        self.0.bytes()
     }
 }
 
-impl Heavy for MatrixRow {
+impl Heavy for Row {
     fn bytes(&self) -> usize {
-        self.metric.bytes() + size_of_val(self.values.0.as_slice())
+        self.labels.bytes() + size_of_val(self.points.as_slice())
     }
 }
 
@@ -309,7 +285,7 @@ impl Heavy for VectorRow {
 }
 
 /// A list that is refused where it is longer than any that fits into memory.
-struct Many<T>(Vec<T>);
+pub(super) struct Many<T>(pub(super) Vec<T>);
 
 impl<'de, T: Deserialize<'de> + Heavy> Deserialize<'de> for Many<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -22,6 +22,10 @@ fn points(values: &str) -> Result<Vec<(Timestamp, f64)>, Unread> {
     matrix(&data).map(|rows| rows.into_iter().flat_map(|row| row.points).collect())
 }
 
+fn labels_of(series: SeriesData) -> Vec<Labels> {
+    series.0.into_iter().map(|Named(labels)| labels).collect()
+}
+
 #[test]
 fn a_matrix_keeps_its_labels_and_values() {
     let rows = matrix(
@@ -77,7 +81,8 @@ fn a_vector_has_a_value_for_each_series() {
                       {"metric":{"a":"c"},"histogram":[1,{}]}],
             "resultType":"vector"}"#,
     ));
-    let values = answer.expect("a vector").data.values();
+    let values = answer.expect("a vector").data.rows();
+    let values: Vec<_> = values.into_iter().filter_map(VectorRow::labels_and_value).collect();
     assert_eq!(values, [(labels(&[("a", "b")]), 2.0)]);
     let scalar = read::<VectorData>(&success(r#"{"resultType":"scalar","result":[1,"2"]}"#));
     let Some(Unread::Malformed(words)) = scalar.err() else {
@@ -89,13 +94,13 @@ fn a_vector_has_a_value_for_each_series() {
 #[test]
 fn series_are_labels() {
     let answer = read::<SeriesData>(&success(r#"[{"a":"b"},{}]"#)).expect("series");
-    assert_eq!(answer.data.labels(), [labels(&[("a", "b")]), Labels::new()]);
+    assert_eq!(labels_of(answer.data), [labels(&[("a", "b")]), Labels::new()]);
 }
 
 #[test]
 fn more_series_than_fit_are_told_from_what_is_malformed() {
     let list = |length: usize| success(&format!("[{}{{}}]", "{},".repeat(length - 1)));
-    let read = |length| read::<SeriesData>(&list(length)).map(|answer| answer.data.labels());
+    let read = |length| read::<SeriesData>(&list(length)).map(|answer| labels_of(answer.data));
     assert_eq!(read(MOST_SERIES).expect("series").len(), MOST_SERIES);
     assert_eq!(read(MOST_SERIES + 1), Err(Unread::TooManySeries));
 }
@@ -134,7 +139,7 @@ fn the_labels_of_a_series_have_an_end() {
         let labels: Vec<String> =
             (0..count).map(|number| format!("\"l{number}\":\"{value}\"")).collect();
         let data = success(&format!("[{{{}}}]", labels.join(",")));
-        read::<SeriesData>(&data).map(|answer| answer.data.labels()[0].len())
+        read::<SeriesData>(&data).map(|answer| labels_of(answer.data)[0].len())
     };
     assert_eq!(series(MOST_LABELS, "v"), Ok(MOST_LABELS));
     // Names of two bytes: 16,384 bytes are the most.
@@ -166,7 +171,7 @@ fn the_points_of_a_series_have_an_end() {
 fn the_series_of_an_answer_take_a_bounded_amount_of_memory() {
     let read = |text: &str, most_bytes: usize| {
         let mut json = serde_json::Deserializer::from_str(text);
-        let rows = many::<_, MatrixRow>(&mut json, most_bytes);
+        let rows = many::<_, Row>(&mut json, most_bytes);
         rows.map(|rows| rows.len()).map_err(|error| error.to_string())
     };
     // A label of three bytes beside its 96, and two points of 24.

@@ -1,14 +1,14 @@
 //! The server that is asked, and how requests prove who asks. What they prove it with
 //! shows in no message.
 
-use super::address::shown;
-use super::request::FORM;
+use super::request::{
+    COMMAND_FAILED, COMMAND_LATE, COMMAND_NOT_RUN, FORM, NO_TOKEN, NOT_SIGNED, shown,
+};
 use crate::domain::FailureKind;
-use crate::sources::aws::Credentials;
-use crate::sources::command::output;
+use crate::sources::aws::{self, Credentials};
+use crate::sources::credentials::{Header, Post, output};
 use crate::sources::secrets::Secrets;
-use crate::sources::sigv4::{Header, Post};
-use crate::sources::{Outcome, SourceError, aws};
+use crate::sources::{Outcome, SourceError};
 use aws_smithy_types::base64;
 use std::fmt;
 use std::process::Stdio;
@@ -22,13 +22,6 @@ const TOKEN_WITHIN: Duration = Duration::from_secs(60);
 const LONGEST_TOKEN: usize = 16 << 10;
 /// How long before their end AWS credentials are no longer used.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(300);
-
-/// Own words for failures, which name nobody.
-pub(super) const COMMAND_NOT_RUN: &str = "the token command cannot be run";
-pub(super) const COMMAND_FAILED: &str = "the token command failed";
-pub(super) const COMMAND_LATE: &str = "the token command did not end within a minute";
-pub(super) const NO_TOKEN: &str = "the token command did not print a token";
-pub(super) const NOT_SIGNED: &str = "the request cannot be signed";
 
 /// How to reach one server of the Prometheus family.
 #[derive(Clone, PartialEq, Eq)]
@@ -89,22 +82,6 @@ impl fmt::Debug for Auth {
     }
 }
 
-impl Auth {
-    /// Why no request can prove anything with it; the words do not repeat it.
-    fn problem(&self) -> Option<&'static str> {
-        match self {
-            Self::Basic { user, .. } if user.contains(':') => Some("the user has a colon"),
-            Self::Bearer(token) if !is_token(token) => {
-                Some("the bearer token is empty or has a space or a line break")
-            }
-            Self::TokenCommand(command) if command.trim().is_empty() => {
-                Some("the token command is empty")
-            }
-            _ => None,
-        }
-    }
-}
-
 /// Whether a text can be a token: one that a header can hold, without spaces.
 fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -134,9 +111,6 @@ impl Prover {
             // A token that is read from a file ends with a line break.
             *token = token.trim().to_owned();
         }
-        if let Some(problem) = auth.problem() {
-            return Err(problem);
-        }
         let mut secrets = Secrets::default();
         for (_, value) in headers {
             hide(&mut secrets, value);
@@ -144,6 +118,13 @@ impl Prover {
             hide(&mut secrets, value.rsplit(' ').next().unwrap_or_default());
         }
         match &auth {
+            Auth::Basic { user, .. } if user.contains(':') => return Err("the user has a colon"),
+            Auth::Bearer(token) if !is_token(token) => {
+                return Err("the bearer token is empty or has a space or a line break");
+            }
+            Auth::TokenCommand(command) if command.trim().is_empty() => {
+                return Err("the token command is empty");
+            }
             Auth::Basic { user, password } => {
                 hide(&mut secrets, password);
                 hide(&mut secrets, &pair(user, password));

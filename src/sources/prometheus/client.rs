@@ -1,21 +1,20 @@
 //! Calls of the HTTP API, tried again where that can help.
 
-use super::address::Address;
 use super::answer::{
-    Answer, Labels, MatrixData, Row, SeriesData, TOO_MANY_POINTS, VectorData, read,
+    Answer, Labels, MatrixData, Named, Row, SeriesData, TOO_MANY_POINTS, VectorData, VectorRow,
+    read,
 };
 use super::ask::Ask;
 use super::auth::{Prover, Server};
-use super::error::{
-    Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_CLIENT_CERTIFICATE, INVALID_HEADER, INVALID_URL,
-    invalid, malformed, past_deadline,
+use super::error::{Failed, invalid, malformed, past_deadline};
+use super::request::{
+    Address, FORM, Form, INVALID_AUTH, INVALID_CA_FILE, INVALID_CLIENT_CERTIFICATE, INVALID_HEADER,
+    INVALID_URL, Operation, QUERY, QUERY_RANGE, SERIES, seconds,
 };
-use super::mutual_tls::ClientCertificate;
-use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
-use super::transport::{InvalidFile, Transport};
+use super::transport::{ClientCertificate, InvalidFile, Transport};
 use crate::domain::{ApiUsage, Window};
 use crate::sources::again::RetryPolicy;
-use crate::sources::sigv4::Header;
+use crate::sources::credentials::Header;
 use crate::sources::{Outcome, count_call};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::HttpError;
@@ -25,7 +24,6 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 use tokio::time::Instant;
 
 /// Warnings that are kept of all calls.
@@ -79,11 +77,9 @@ pub struct Client {
     headers: Vec<(String, String)>,
     prover: Prover,
     transport: Transport,
-    timeout: Duration,
-    deadline: Duration,
+    options: ClientOptions,
     /// When the deadline passes; nothing before the first request.
     until: OnceLock<Instant>,
-    first_pause: Duration,
     noted: Mutex<Noted>,
 }
 
@@ -104,7 +100,7 @@ impl Client {
         let Server { url, auth, headers } = server;
         let address = Address::of(&url).map_err(|why| invalid(INVALID_URL, why))?;
         check_headers(&headers)?;
-        let prover = Prover::new(auth, &headers, options.aws_profile)
+        let prover = Prover::new(auth, &headers, options.aws_profile.clone())
             .map_err(|why| invalid(INVALID_AUTH, why))?;
         let timeout = options.timeout.unsigned_abs();
         let files = (options.ca_file.as_deref(), options.client_certificate.as_ref());
@@ -120,10 +116,8 @@ impl Client {
             headers,
             prover,
             transport,
-            timeout,
-            deadline: options.deadline.unsigned_abs(),
+            options,
             until: OnceLock::new(),
-            first_pause: options.first_pause.unsigned_abs(),
             noted: Mutex::default(),
         };
         // Whatever else a URL cannot be.
@@ -144,7 +138,9 @@ impl Client {
 
     /// A query that the server gives up before this program does, and says so.
     fn evaluated(&self, query: &str) -> Form {
-        Form::new(self.is_open).with("query", query).until(self.timeout.as_millis() * 9 / 10)
+        Form::new(self.is_open)
+            .with("query", query)
+            .until(self.options.timeout.unsigned_abs().as_millis() * 9 / 10)
     }
 
     fn url(&self, operation: Operation) -> String {
@@ -153,7 +149,8 @@ impl Client {
 
     /// Asks until there is an answer, no further try can help, or the deadline passes.
     async fn asked<T: DeserializeOwned>(&self, operation: Operation, form: Form) -> Outcome<T> {
-        let until = self.until.get_or_init(|| Instant::now() + self.deadline);
+        let until =
+            self.until.get_or_init(|| Instant::now() + self.options.deadline.unsigned_abs());
         let answer = tokio::time::timeout_at(*until, self.answered(operation, form)).await;
         answer.unwrap_or_else(|_| Err(past_deadline(operation.action)))
     }
@@ -173,7 +170,10 @@ impl Client {
             if again == RetryPolicy::Renewed && !is_renewed {
                 is_renewed = true;
             } else {
-                let Some(pause) = again.pause(tries, self.first_pause) else { return Err(error) };
+                let Some(pause) = again.pause(tries, self.options.first_pause.unsigned_abs())
+                else {
+                    return Err(error);
+                };
                 tracing::debug!("{error}; again in {} ms", pause.as_millis());
                 tokio::time::sleep(pause).await;
                 tries += 1;
@@ -245,7 +245,7 @@ impl Ask for Client {
             .iter()
             .fold(Form::new(self.is_open), |form, matcher| form.with("match[]", matcher));
         let data: SeriesData = self.asked(SERIES, form.within(window)).await?;
-        Ok(data.labels())
+        Ok(data.0.into_iter().map(|Named(labels)| labels).collect())
     }
 
     async fn query_range(
@@ -273,7 +273,7 @@ impl Ask for Client {
     async fn query(&self, query: &str, at: Timestamp) -> Outcome<Vec<(Labels, f64)>> {
         let form = self.evaluated(query).with("time", &seconds(at));
         let data: VectorData = self.asked(QUERY, form).await?;
-        Ok(data.values())
+        Ok(data.rows().into_iter().filter_map(VectorRow::labels_and_value).collect())
     }
 
     /// Each once, at most 20, in order.

@@ -1,11 +1,12 @@
 //! The client against a server on this host that answers what each test says.
 
 use super::ask::Ask;
-use super::loopback::{ok, reply, serve};
+use super::lab::{ok, reply, serve};
 use super::{Auth, Client, ClientOptions, Labels, Server, is_known_code, is_too_large};
 use crate::domain::{FailureKind, Window};
 use crate::sources::SourceError;
-use flate2::{Compression, write::GzEncoder};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
 use std::io::Write;
 use std::net::TcpListener;

@@ -1,15 +1,17 @@
-//! Which series there are: from their labels to machines and GPUs.
+//! Which series there are: from their labels to machines, GPUs and their numbers.
 //!
 //! Pods come and go, so that one GPU is many series. What tells GPUs apart are a few
 //! labels, by which queries group; the rest of the labels is forgotten here.
 
 use super::answer::Labels;
-use super::hosts::{Hosts, cluster_of, host_name};
-use super::labels::{Label, PodLabels, PodOf, find, find_all, is_of_kubernetes, pod_of};
+use super::labels::{
+    Hosts, Label, PodLabels, PodOf, cluster_of, find, find_all, host_name, is_of_kubernetes, pod_of,
+};
 use super::metric_map::{Exporter, MappedMetric};
 use crate::catalog::mig_compute_slices;
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, Instance, JoinedBy, MOST_GPUS, Metric, ResourceId,
+    Cause, CauseKind, Gap, GapSubject, GpuModel, GpuOffer, Instance, JoinedBy, MOST_GPUS, Metric,
+    ResourceId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,16 +29,17 @@ pub(super) struct Scope {
     pub(super) device: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Index {
     Known(u16),
     /// Not below [`MOST_GPUS`].
     TooLarge,
+    #[default]
     Absent,
 }
 
 /// What the labels of a series say of its GPU.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DeviceId {
     pub(super) index: Index,
     pub(super) uuid: Option<String>,
@@ -53,7 +56,7 @@ pub(super) struct Slice {
 }
 
 /// The series of one metric of one GPU.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) id: DeviceId,
     pub(super) slices: BTreeSet<Slice>,
@@ -72,8 +75,14 @@ pub(super) struct Seen {
 pub(super) struct HostSeries<'a> {
     pub(super) machine: &'a ResourceId,
     pub(super) devices: BTreeMap<Vec<String>, Seen>,
+    pub(super) pods: NamedPods,
+}
+
+/// What the series of a host say of pods.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct NamedPods {
     /// The labels that name the pods that hold its GPUs, where any do.
-    pub(super) pods: Option<PodLabels>,
+    pub(super) labels: Option<PodLabels>,
     /// Names of the exporter's own pods, which are in these labels too.
     pub(super) exporters: BTreeSet<String>,
 }
@@ -122,15 +131,15 @@ pub(super) struct Discovery<'a> {
     cards: BTreeMap<String, Option<u8>>,
 }
 
-impl HostSeries<'_> {
+impl NamedPods {
     /// Takes the pod that a series names.
-    fn note_pod(&mut self, labels: &Labels) {
+    fn note(&mut self, labels: &Labels) {
         match pod_of(labels) {
             Some(PodOf::Exporter(name)) => {
                 self.exporters.insert(name);
             }
-            Some(PodOf::Holder(of)) if self.pods.as_ref().is_none_or(|known| of < *known) => {
-                self.pods = Some(of);
+            Some(PodOf::Holder(of)) if self.labels.as_ref().is_none_or(|known| of < *known) => {
+                self.labels = Some(of);
             }
             _ => {}
         }
@@ -246,24 +255,17 @@ impl<'a> Discovery<'a> {
         let host = group.hosts.entry(host).or_insert_with(|| HostSeries {
             machine,
             devices: BTreeMap::new(),
-            pods: None,
-            exporters: BTreeSet::new(),
+            pods: NamedPods::default(),
         });
         if host.machine != machine {
             self.unjoined.add(1, host_name(labels));
             return;
         }
         if metric.quantity.metric() == Metric::GpuUtilization {
-            host.note_pod(labels);
+            host.pods.note(labels);
         }
-        let seen = host.devices.entry(values).or_insert_with(|| Seen {
-            id,
-            slices: BTreeSet::new(),
-            has_whole: false,
-            series: 0,
-            is_virtual: false,
-            card_slices,
-        });
+        let unseen = || Seen { id, card_slices, ..Seen::default() };
+        let seen = host.devices.entry(values).or_insert_with(unseen);
         seen.series += 1;
         seen.is_virtual |= find(labels, &["vgpu"]).is_some();
         match slice {
@@ -374,6 +376,92 @@ fn is_partition(labels: &Labels) -> bool {
         label.is_none_or(|(_, value)| whole.iter().any(|word| value.eq_ignore_ascii_case(word)))
     };
     !is("gpu_partition_id", &["0", "na"]) || !is("gpu_compute_partition_type", &["spx", "na"])
+}
+
+/// How the GPUs of a machine are numbered.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    /// GPUs that the guest sees, where the type is known.
+    visible: Option<u16>,
+    cores_per_device: Option<u16>,
+    by_uuid: BTreeMap<String, u16>,
+}
+
+/// The numbers of each machine. `offer_of` tells what its type offers.
+pub(super) fn numbers<'a, 'o>(
+    found: &Discovery<'a>,
+    offer_of: impl Fn(&Instance) -> Option<&'o GpuOffer>,
+) -> BTreeMap<&'a ResourceId, Numbers> {
+    let mut unnumbered: BTreeMap<&ResourceId, BTreeSet<&str>> = BTreeMap::new();
+    let mut numbered: BTreeSet<&ResourceId> = BTreeSet::new();
+    for host in found.groups.values().flat_map(|group| group.hosts.values()) {
+        for DeviceId { index, uuid, .. } in host.devices.values().map(|seen| &seen.id) {
+            let known = |uuid: &String| found.indices.contains_key(&(host.machine, uuid.clone()));
+            match (index, uuid) {
+                (Index::Known(_), _) => {
+                    numbered.insert(host.machine);
+                }
+                (Index::Absent, Some(uuid)) if known(uuid) => {
+                    numbered.insert(host.machine);
+                }
+                (Index::Absent, Some(uuid)) => {
+                    unnumbered.entry(host.machine).or_default().insert(uuid);
+                }
+                _ => {}
+            }
+        }
+    }
+    let of_machine = found.machines.iter().map(|(id, machine)| {
+        let offer = offer_of(machine.instance);
+        let visible = offer.map(|offer| offer.share.visible_devices());
+        let known = found.indices.range((*id, String::new())..);
+        let known = known.take_while(|((machine, _), _)| machine == id);
+        let mut by_uuid: BTreeMap<String, u16> =
+            known.map(|((_, uuid), index)| (uuid.clone(), *index)).collect();
+        let own = unnumbered.get(id).into_iter().flatten();
+        let fits = |count: usize| visible.is_none_or(|visible| count <= usize::from(visible));
+        // Beside GPUs that have an index, or with more than there are because a machine
+        // that was stopped came back with others, their order tells nothing.
+        if !numbered.contains(id) && fits(own.clone().count()) {
+            by_uuid.extend(own.map(|uuid| (*uuid).to_owned()).zip(0..MOST_GPUS));
+        }
+        let numbers = Numbers {
+            visible,
+            cores_per_device: offer.and_then(|offer| cores_per_device(&offer.model)),
+            by_uuid,
+        };
+        (*id, numbers)
+    });
+    of_machine.collect()
+}
+
+/// NeuronCores of a chip, by AWS's pages of its architecture. Those of Trainium2 are
+/// seen one by one or in pairs, as its user configures.
+fn cores_per_device(model: &GpuModel) -> Option<u16> {
+    match model {
+        GpuModel::Inferentia1 => Some(4),
+        GpuModel::Inferentia2 | GpuModel::Trainium1 => Some(2),
+        _ => None,
+    }
+}
+
+impl Numbers {
+    /// The number of a GPU; `None` where nothing tells it.
+    pub(super) fn of(&self, id: &DeviceId) -> Option<u16> {
+        let only = (self.visible == Some(1)).then_some(0);
+        match (id.index, id.core, &id.uuid) {
+            (Index::Known(index), ..) => Some(index),
+            (Index::TooLarge, ..) => None,
+            (Index::Absent, Some(core), _) => {
+                // Without a type there is nothing that devices are compared with.
+                let own = self.visible.is_none().then_some(core);
+                let number = self.cores_per_device.map(|cores| core / cores).or(only).or(own)?;
+                (number < MOST_GPUS).then_some(number)
+            }
+            (Index::Absent, None, Some(uuid)) => self.by_uuid.get(uuid).copied().or(only),
+            (Index::Absent, None, None) => only,
+        }
+    }
 }
 
 #[cfg(test)]

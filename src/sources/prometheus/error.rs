@@ -1,42 +1,20 @@
 //! Failures of calls, sorted by what a user can do about them and by what may help.
 
-use super::address::shown;
 use super::answer::Unread;
-use super::auth::{COMMAND_FAILED, COMMAND_LATE, COMMAND_NOT_RUN, NO_TOKEN, NOT_SIGNED, Prover};
-use super::request::CONNECT;
+use super::auth::Prover;
+use super::request::{
+    CERTIFICATE_WANTED, CONNECT, FOREIGN, INCOMPLETE, MALFORMED, NOT_CONNECTED, PAST_DEADLINE,
+    TIMED_OUT, TOO_LARGE, shown,
+};
 use super::transport::{NotReceived, Reply};
 use crate::domain::FailureKind;
 use crate::sources::again::{self, RetryPolicy, seconds_of};
-use crate::sources::error::{STATUS, SourceError, chain, is_status, own_words};
+use crate::sources::error::{STATUS, SourceError, chain};
 use serde_json::Value;
 use std::error::Error;
 
 /// A try that failed.
 pub(super) type Failed = again::Failed<SourceError>;
-
-// Own words for failures, which name nobody.
-own_words! {
-    pub(super) INVALID_URL = "the URL of the Prometheus server is invalid";
-    pub(super) INVALID_AUTH = "the credentials for the Prometheus server are invalid";
-    pub(super) INVALID_HEADER = "a header for the Prometheus server is invalid";
-    pub(super) INVALID_CA_FILE = "the CA file cannot be used";
-    pub(super) INVALID_CLIENT_CERTIFICATE = "the client certificate cannot be used";
-    CERTIFICATE_WANTED = "the server requires a client certificate that it accepts \
-                                  (`--prometheus-client-cert`)";
-    TIMED_OUT = "no response within the time limit";
-    PAST_DEADLINE = "all queries together took longer than their time limit";
-    NOT_CONNECTED = "the connection failed";
-    INCOMPLETE = "the response is incomplete";
-    TOO_LARGE = "the response is larger than what is read at once";
-    FOREIGN = "the response is not from a Prometheus API";
-    MALFORMED = "the response is not in the format of the Prometheus API";
-}
-
-/// Whether a code names nobody: a status, or this program's own words.
-pub fn is_known_code(code: &str) -> bool {
-    let of_tokens = [COMMAND_NOT_RUN, COMMAND_FAILED, COMMAND_LATE, NO_TOKEN, NOT_SIGNED];
-    OWN.contains(&code) || of_tokens.contains(&code) || is_status(code)
-}
 
 /// Whether a query failed because it asks for more than the server, or this program,
 /// takes at once: with less it may succeed.
@@ -69,9 +47,6 @@ impl Failed {
     pub(super) fn without_reply(action: &'static str, why: &NotReceived, prover: &Prover) -> Self {
         let (words, again, said) = match why {
             NotReceived::Late => (TIMED_OUT, RetryPolicy::Never, String::new()),
-            NotReceived::Connection(error) if error.is_timeout() => {
-                (TIMED_OUT, RetryPolicy::Never, String::new())
-            }
             NotReceived::Connection(error) => {
                 let cause = error.source().map_or_else(String::new, chain);
                 if CERTIFICATE_ALERTS.iter().any(|alert| cause.contains(alert)) {
@@ -89,13 +64,20 @@ impl Failed {
 
     /// An answer that says that the call failed.
     pub(super) fn refused(action: &'static str, reply: &Reply, prover: &Prover) -> Self {
-        let refusal = Refusal::of(&reply.body);
-        let (kind, again) = refusal.sorted(reply);
-        let said = match &reply.location {
-            Some(location) if (300..400).contains(&reply.status) => {
+        // `error` and `errorType` of Prometheus, or the `message` of other services.
+        let document: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let error = &document["error"];
+        let places = [error, &error["message"], &document["message"], &document["Message"]];
+        let known = places.into_iter().find_map(Value::as_str);
+        let whole = String::from_utf8_lossy(&reply.body);
+        let of_prometheus = document["errorType"].as_str().unwrap_or_default();
+        let (kind, again) = sorted(reply, of_prometheus, known.unwrap_or(&whole));
+        let said = match (&reply.location, known) {
+            (Some(location), _) if (300..400).contains(&reply.status) => {
                 prover.clean(&format!("redirects to {}", shown(location)))
             }
-            _ => refusal.words(prover),
+            (_, Some(said)) => prover.clean(said),
+            (_, None) => start_of(&whole, prover),
         };
         let code = format!("{STATUS}{}", reply.status);
         Self { error: SourceError::own(action, kind, &code, said), again }
@@ -132,56 +114,25 @@ impl Failed {
 /// Alerts of servers that a client has no certificate for: of TLS 1.3, and of Go's TLS 1.2.
 const CERTIFICATE_ALERTS: [&str; 2] = ["alert: CertificateRequired", "alert: BadCertificate"];
 
-/// What a server says about a call that failed.
-struct Refusal {
-    /// Prometheus's kind of error, such as `execution`; empty where there is none.
-    kind: String,
-    /// In its words; the whole body where that is not in a known format.
-    said: String,
-    is_known_format: bool,
-}
-
-impl Refusal {
-    /// Reads `error` and `errorType` of Prometheus, or the `message` of other services.
-    fn of(body: &[u8]) -> Self {
-        let document: Value = serde_json::from_slice(body).unwrap_or_default();
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let error = &document["error"];
-        let places = [error, &error["message"], &document["message"], &document["Message"]];
-        let said = places.into_iter().find_map(text);
-        Self {
-            kind: text(&document["errorType"]).unwrap_or_default(),
-            is_known_format: said.is_some(),
-            said: said.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned()),
-        }
-    }
-
-    fn words(&self, prover: &Prover) -> String {
-        if self.is_known_format { prover.clean(&self.said) } else { start_of(&self.said, prover) }
-    }
-
-    fn sorted(&self, reply: &Reply) -> (FailureKind, RetryPolicy) {
-        let said = self.said.to_ascii_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let wait = reply.retry_after.as_deref().and_then(seconds_of);
-        match reply.status {
-            401 | 403 if says(&["expired"]) => {
-                (FailureKind::ExpiredCredentials, RetryPolicy::Never)
-            }
-            401 => (FailureKind::RejectedCredentials, RetryPolicy::Never),
-            403 => (FailureKind::Denied, RetryPolicy::Never),
-            429 => (FailureKind::Throttled, RetryPolicy::Later(wait)),
-            300..400 | 404 | 405 => (FailureKind::WrongAddress, RetryPolicy::Never),
-            _ if says(BUSY) => (FailureKind::Throttled, RetryPolicy::Later(wait)),
-            413 => (FailureKind::TooLarge, RetryPolicy::Never),
-            _ if self.kind == "timeout" || says(LARGE) => {
-                (FailureKind::TooLarge, RetryPolicy::Never)
-            }
-            400 if says(&["unsupported path"]) => (FailureKind::WrongAddress, RetryPolicy::Never),
-            502..=504 => (FailureKind::Unreachable, RetryPolicy::Soon),
-            500.. => (FailureKind::Other, RetryPolicy::Soon),
-            _ => (FailureKind::Other, RetryPolicy::Never),
-        }
+/// What can be done about a call that a server refused, by its kind of error, such as
+/// `execution`, and by what it said.
+fn sorted(reply: &Reply, error: &str, said: &str) -> (FailureKind, RetryPolicy) {
+    let said = said.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let wait = reply.retry_after.as_deref().and_then(seconds_of);
+    match reply.status {
+        401 | 403 if says(&["expired"]) => (FailureKind::ExpiredCredentials, RetryPolicy::Never),
+        401 => (FailureKind::RejectedCredentials, RetryPolicy::Never),
+        403 => (FailureKind::Denied, RetryPolicy::Never),
+        429 => (FailureKind::Throttled, RetryPolicy::Later(wait)),
+        300..400 | 404 | 405 => (FailureKind::WrongAddress, RetryPolicy::Never),
+        _ if says(BUSY) => (FailureKind::Throttled, RetryPolicy::Later(wait)),
+        413 => (FailureKind::TooLarge, RetryPolicy::Never),
+        _ if error == "timeout" || says(LARGE) => (FailureKind::TooLarge, RetryPolicy::Never),
+        400 if says(&["unsupported path"]) => (FailureKind::WrongAddress, RetryPolicy::Never),
+        502..=504 => (FailureKind::Unreachable, RetryPolicy::Soon),
+        500.. => (FailureKind::Other, RetryPolicy::Soon),
+        _ => (FailureKind::Other, RetryPolicy::Never),
     }
 }
 

@@ -65,7 +65,7 @@ named_enum! {
 
 /// Names of labels, the best first, in any case of letters: dcgm-exporter 1.x writes
 /// `uuid` for `UUID`, and early scrapes of AMD's exporter are in capitals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct IdentityLabels {
     /// The index of the GPU on its host.
     pub(super) index: &'static [&'static str],
@@ -80,7 +80,7 @@ pub(super) struct IdentityLabels {
 
 impl Exporter {
     pub(super) fn labels(self) -> IdentityLabels {
-        let none = IdentityLabels { index: &[], uuid: &[], core: &[], slice: &[], profile: &[] };
+        let none = IdentityLabels::default();
         match self {
             // `device` is `nvidia0`.
             Self::Dcgm => IdentityLabels {

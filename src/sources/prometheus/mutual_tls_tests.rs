@@ -4,7 +4,7 @@ use super::super::ask::Ask;
 use super::{ClientCertificate, certificates, private_key, read};
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
-use crate::sources::prometheus::loopback::{Received, ok, serve_over};
+use crate::sources::prometheus::lab::{Received, ok, serve_over};
 use crate::sources::prometheus::{Auth, Client, ClientOptions, Server, is_known_code};
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;

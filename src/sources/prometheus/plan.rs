@@ -6,11 +6,10 @@
 
 use super::answer::Labels;
 use super::devices::{
-    DeviceId, Discovery, HostSeries, Machine, Scope, Seen, Slice, Unusable, compute_slices,
+    DeviceId, Discovery, HostSeries, Machine, NamedPods, Numbers, Scope, Seen, Slice, Unusable,
+    compute_slices, numbers,
 };
-use super::labels::PodLabels;
 use super::metric_map::{Exporter, MappedMetric, MetricMap, Quantity};
-use super::numbers::{Numbers, numbers};
 use crate::catalog::{known_shape, mig_profiles};
 use crate::domain::{Gap, GpuOffer, Instance, InstanceShape, Metric, ResourceId, Window};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,16 +51,13 @@ pub(super) struct Target<'a> {
 }
 
 /// What is asked of one host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HostTargets<'a> {
     /// Whether rows of a GPU have the parts of the pods that share it, beside its own.
     pub(super) has_parts: bool,
     /// By the values of the labels of the scope.
     pub(super) devices: BTreeMap<Vec<String>, Target<'a>>,
-    /// The labels that name the pods that hold its GPUs, where any do.
-    pub(super) pods: Option<PodLabels>,
-    /// Names of the exporter's own pods, which are in these labels too.
-    pub(super) exporters: BTreeSet<String>,
+    pub(super) pods: NamedPods,
 }
 
 /// One metric of some hosts, as far as one query can ask for it.
@@ -405,12 +401,8 @@ impl<'a> Request<'a> {
         target: Target<'a>,
         (series, seen): (&HostSeries<'a>, &Seen),
     ) {
-        let targets = self.hosts.entry(host.to_owned()).or_insert_with(|| HostTargets {
-            has_parts: false,
-            devices: BTreeMap::new(),
-            pods: series.pods.clone(),
-            exporters: series.exporters.clone(),
-        });
+        let of_pods = || HostTargets { pods: series.pods.clone(), ..HostTargets::default() };
+        let targets = self.hosts.entry(host.to_owned()).or_insert_with(of_pods);
         targets.has_parts |= seen.is_virtual;
         targets.devices.insert(values.to_vec(), target);
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::JoinedBy;
-use crate::sources::prometheus::hosts::Hosts;
-use crate::sources::prometheus::scenes::{days, labels, machine, ten_minutes};
+use crate::sources::prometheus::lab::{days, labels, machine, ten_minutes};
+use crate::sources::prometheus::labels::Hosts;
 
 /// Plans for machines of a type, from series of metrics by their names.
 fn planned<'a>(instances: &'a [Instance], series: &[(&str, String)], window: Window) -> Plan<'a> {

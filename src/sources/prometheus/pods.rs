@@ -61,7 +61,7 @@ struct Reading<'a> {
 /// Whether series of a chunk name pods.
 pub(super) fn are_named(chunk: &Chunk<'_>) -> bool {
     let mut hosts = of_utilization(chunk).flat_map(|(_, request)| request.hosts.values());
-    hosts.any(|host| host.pods.is_some())
+    hosts.any(|host| host.pods.labels.is_some())
 }
 
 /// Reads what each pod did with the GPUs of a chunk. What the GPUs themselves did does
@@ -107,7 +107,7 @@ fn groups<'r>(
     for (host, targets) in &request.hosts {
         let device = targets.devices.values().next();
         let machine = device.and_then(|target| chunk.machines.get(target.device.0));
-        let (Some(pods), Some(machine)) = (&targets.pods, machine) else { continue };
+        let (Some(pods), Some(machine)) = (&targets.pods.labels, machine) else { continue };
         let Some(seconds) = seconds_of(machine, window) else { continue };
         let together = Together { pods, has_parts: targets.has_parts, seconds };
         groups.entry(together).or_default().push(host.as_str());
@@ -190,7 +190,7 @@ impl<'a> Reading<'a> {
             else {
                 continue;
             };
-            if host.exporters.contains(pod) {
+            if host.pods.exporters.contains(pod) {
                 continue;
             }
             let key = (target.device, (namespace.clone(), pod.clone()));

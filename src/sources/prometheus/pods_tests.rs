@@ -2,13 +2,13 @@ use super::*;
 use crate::domain::{FailureKind, Instance, ResourceId};
 use crate::sources::Detail;
 use crate::sources::prometheus::devices::{Discovery, Slice};
-use crate::sources::prometheus::hosts::Hosts;
+use crate::sources::prometheus::lab::{
+    Server, at, before, days, failure, labels, machine, now, row, ten_minutes,
+};
+use crate::sources::prometheus::labels::Hosts;
 use crate::sources::prometheus::metric_map::MetricMap;
 use crate::sources::prometheus::plan::plan;
 use crate::sources::prometheus::readings::read;
-use crate::sources::prometheus::scenes::{
-    Server, at, before, days, failure, labels, machine, now, row, ten_minutes,
-};
 
 const SERVER: &str = "prom";
 const UTILIZATION: &str = "DCGM_FI_DEV_GPU_UTIL";

@@ -53,7 +53,10 @@ pub(super) struct Cell {
     pub(super) rows: u32,
 }
 
-pub(super) type Grids<'a> = BTreeMap<DeviceKey<'a>, BTreeMap<Part, Vec<Cell>>>;
+/// The parts of a GPU, each with a cell for each period.
+pub(super) type Parts = BTreeMap<Part, Vec<Cell>>;
+
+pub(super) type Grids<'a> = BTreeMap<DeviceKey<'a>, Parts>;
 
 impl Cell {
     /// Adds a row. Several are of an exporter that was replaced under other labels in the
@@ -147,7 +150,7 @@ impl Reading {
         &mut self,
         chunk: &Chunk<'_>,
         device: DeviceKey<'_>,
-        parts: &BTreeMap<Part, Vec<Cell>>,
+        parts: &Parts,
         what: (Metric, Statistic),
         (window, span): (Window, Span),
     ) {
@@ -196,7 +199,7 @@ impl Reading {
 pub(super) fn values_of(
     chunk: &Chunk<'_>,
     device: DeviceKey<'_>,
-    parts: &BTreeMap<Part, Vec<Cell>>,
+    parts: &Parts,
     what: (Metric, Statistic),
     (window, span): (Window, Span),
 ) -> Option<Vec<Option<f64>>> {
@@ -215,10 +218,7 @@ pub(super) fn values_of(
 /// How many MIG instances have no value although others of their card have, and how
 /// many there are: what some of them do says nothing about the card. `None` where none is
 /// missing, and of a card that is not divided.
-fn unmeasured_slices(
-    division: &Division,
-    parts: &BTreeMap<Part, Vec<Cell>>,
-) -> Option<(usize, usize)> {
+fn unmeasured_slices(division: &Division, parts: &Parts) -> Option<(usize, usize)> {
     let measured: BTreeSet<&str> = parts
         .iter()
         .filter(|(_, cells)| cells.iter().any(|cell| cell.rows > 0))
@@ -324,11 +324,7 @@ pub(super) fn part_of(request: &Request<'_>, target: &Target<'_>, labels: &Label
 /// The values of a GPU by those of its parts. While a card is divided, what is published
 /// of the whole card does not count: that is between the first and the last value of any
 /// slice.
-fn combined(
-    parts: &BTreeMap<Part, Vec<Cell>>,
-    division: &Division,
-    what: (Metric, Statistic),
-) -> Vec<Option<f64>> {
+fn combined(parts: &Parts, division: &Division, what: (Metric, Statistic)) -> Vec<Option<f64>> {
     let whole = parts.get(&Part::Gpu);
     let of_parts: Vec<(&Part, &Vec<Cell>)> =
         parts.iter().filter(|(part, _)| **part != Part::Gpu).collect();

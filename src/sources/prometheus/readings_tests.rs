@@ -1,9 +1,9 @@
 use super::*;
 use crate::domain::{Rejected, ResourceId};
 use crate::sources::prometheus::devices::Scope;
+use crate::sources::prometheus::lab::{before, days, row, ten_minutes};
 use crate::sources::prometheus::metric_map::{Exporter, MappedMetric};
 use crate::sources::prometheus::plan::HostTargets;
-use crate::sources::prometheus::scenes::{before, days, row, ten_minutes};
 
 const UTILIZATION: (Metric, Statistic) = (Metric::GpuUtilization, Statistic::Average);
 const MAXIMUM: (Metric, Statistic) = (Metric::GpuUtilization, Statistic::Maximum);
@@ -149,10 +149,8 @@ fn of_one_gpu<'a>(id: &'a ResourceId, name: &str, quantity: Quantity, scale: f64
     };
     let target = Target { device: (id, 3), core: None, whole: true, slices: false };
     let targets = HostTargets {
-        has_parts: false,
         devices: BTreeMap::from([(vec!["0".to_owned()], target)]),
-        pods: None,
-        exporters: BTreeSet::new(),
+        ..HostTargets::default()
     };
     Request {
         metric: quantity.metric(),

@@ -1,24 +1,34 @@
-//! Requests on their way: TLS, proxies, the time limit, and bodies with an end.
+//! Requests on their way: TLS, certificates of clients, proxies, the time limit, and bodies
+//! with an end.
 
-use super::address::Address;
-use super::mutual_tls::{
-    ClientCertificate, INVALID_CERTIFICATE, MutualTls, certificates, named, read,
-};
+use super::request::Address;
+use crate::sources::files::read_written_text;
 use crate::sources::tls;
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::{TlsContext, TrustStore};
-use aws_smithy_runtime_api::client::http::HttpConnector;
-use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::http::HttpConnector as _;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use flate2::read::MultiGzDecoder;
+use http::Uri;
 use http_body_util::BodyExt;
-use rustls::RootCertStore;
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::TokioExecutor;
+use rustls::client::WantsClientCert;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore};
 use std::error::Error;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -34,9 +44,14 @@ pub(super) struct Transport {
     most_bytes: usize,
 }
 
+/// A client of one server, with its pool.
 enum Wire {
+    /// The connector of the SDK, which can present no certificate.
     Sdk(Connector),
-    Mutual(MutualTls),
+    /// The client that it is made of, with a certificate of its own.
+    Direct(Box<Client<HttpsConnector<HttpConnector>, SdkBody>>),
+    /// The same through a proxy, which sees neither the certificate nor what is sent.
+    Tunnel(Box<Client<HttpsConnector<Tunnel<HttpsConnector<HttpConnector>>>, SdkBody>>),
 }
 
 /// A file that a connection cannot be set up with, and why.
@@ -84,15 +99,11 @@ impl Transport {
     ) -> Result<Self, InvalidFile> {
         let authorities = ca_file.map(authorities).transpose().map_err(InvalidFile::Authorities)?;
         let wire = match own {
-            Some(own) => {
-                let roots = authorities.map(|(roots, _)| roots);
-                let client = MutualTls::new(address, roots, own, CONNECT_WITHIN);
-                Wire::Mutual(client.map_err(InvalidFile::ClientCertificate)?)
-            }
-            None => {
-                let pem = authorities.map(|(_, pem)| pem);
-                Wire::Sdk(connector(address, pem).map_err(InvalidFile::Authorities)?)
-            }
+            Some(own) => Wire::mutual(address, authorities.map(|(roots, _)| roots), own)
+                .map_err(InvalidFile::ClientCertificate)?,
+            None => connector(address, authorities.map(|(_, pem)| pem))
+                .map(Wire::Sdk)
+                .map_err(InvalidFile::Authorities)?,
         };
         Ok(Self { wire, timeout, most_bytes })
     }
@@ -104,11 +115,9 @@ impl Transport {
     }
 
     async fn exchange(&self, request: HttpRequest) -> Result<Reply, NotReceived> {
-        let response = match &self.wire {
-            Wire::Sdk(connector) => connector.call(request).await,
-            Wire::Mutual(client) => client.call(request).await,
-        };
-        let response = response.map_err(NotReceived::Connection)?;
+        let response = self.wire.call(request).await.map_err(|error| {
+            if error.is_timeout() { NotReceived::Late } else { NotReceived::Connection(error) }
+        })?;
         let header = |name: &str| response.headers().get(name).map(str::to_owned);
         let is_packed = header("content-encoding")
             .is_some_and(|encoding| encoding.eq_ignore_ascii_case("gzip"));
@@ -191,10 +200,122 @@ fn unpacked(packed: &[u8], most: usize) -> io::Result<(Vec<u8>, bool)> {
     Ok((plain, is_whole))
 }
 
+/// Files of what proves who a client is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// PEM certificates: its own, and after it those that lead to an authority.
+    pub certificate: PathBuf,
+    /// Its private key in PEM, without a password.
+    pub key: PathBuf,
+}
+
+impl Wire {
+    /// With a certificate of its own, to a server whose certificate is of one of these
+    /// authorities, or of those of the system, with the proxies that the environment names. It
+    /// follows no redirect.
+    ///
+    /// # Errors
+    /// Why the files, or the authorities of the system, cannot be used. The words repeat
+    /// nothing of what is in the files.
+    fn mutual(
+        address: &Address,
+        authorities: Option<RootCertStore>,
+        own: &ClientCertificate,
+    ) -> Result<Self, String> {
+        if !address.is_https {
+            return Err("the URL must begin with https://".to_owned());
+        }
+        let url: Uri = address.base.parse().map_err(|_| "the URL cannot be read".to_owned())?;
+        let chain = certificates((&own.certificate, &read(&own.certificate)?))?;
+        let key = private_key((&own.key, &read(&own.key)?))?;
+        let config = verifying(authorities.clone())?
+            .with_client_auth_cert(chain, key)
+            .map_err(|_| named(&own.key, "it is not the key of the certificate"))?;
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_connect_timeout(Some(CONNECT_WITHIN));
+        let builder = Client::builder(TokioExecutor::new());
+        let proxy = Matcher::from_env().intercept(&url);
+        let Some(proxy) = proxy.filter(|_| !address.is_loopback()) else {
+            return Ok(Self::Direct(Box::new(builder.build(HttpsConnector::from((http, config))))));
+        };
+        let to_proxy = HttpsConnector::from((http, verifying(authorities)?.with_no_client_auth()));
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+        if let Some(auth) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(auth.clone());
+        }
+        Ok(Self::Tunnel(Box::new(builder.build(HttpsConnector::from((tunnel, config))))))
+    }
+
+    /// Sends a request, and answers as soon as there is a status.
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let plain = |request: HttpRequest| {
+            request.try_into_http1x().map_err(|error| ConnectorError::other(error.into(), None))
+        };
+        let response = match self {
+            Self::Sdk(connector) => return connector.call(request).await,
+            Self::Direct(client) => client.request(plain(request)?),
+            Self::Tunnel(client) => client.request(plain(request)?),
+        };
+        let response = response.await.map_err(|error| ConnectorError::io(error.into()))?;
+        HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
+            .map_err(|error| ConnectorError::other(error.into(), None))
+    }
+}
+
+/// A configuration that verifies servers, with the ciphers of every other client.
+fn verifying(
+    authorities: Option<RootCertStore>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    match authorities {
+        Some(authorities) => Ok(builder.with_root_certificates(authorities)),
+        None => builder.with_native_roots().map_err(|error| error.to_string()),
+    }
+}
+
+/// The certificates of a PEM file by its text, at least one.
+///
+/// # Errors
+/// Why it cannot be used; what the parser says could repeat a private key.
+fn certificates((file, pem): (&Path, &str)) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    let certificates = certificates.map_err(|_| named(file, INVALID_CERTIFICATE))?;
+    if certificates.is_empty() {
+        return Err(named(file, "it has no PEM certificates"));
+    }
+    Ok(certificates)
+}
+
+const INVALID_CERTIFICATE: &str = "a certificate in it is invalid";
+
+fn private_key((file, pem): (&Path, &str)) -> Result<PrivateKeyDer<'static>, String> {
+    PrivateKeyDer::from_pem_slice(pem.as_bytes())
+        .map_err(|_| named(file, "it has no PEM private key without a password"))
+}
+
+/// The text of a file, which may be a pipe and can be read once.
+fn read(file: &Path) -> Result<String, String> {
+    read_written_text(file).map_err(|error| named(file, &error.to_string()))
+}
+
+/// What is wrong with a file.
+fn named(file: &Path, why: &str) -> String {
+    format!("{}: {why}", file.display())
+}
+
+#[cfg(test)]
+#[path = "mutual_tls_tests.rs"]
+mod mutual_tls_tests;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::{Compression, write::GzEncoder};
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
     use std::io::Write;
 
     fn refusal(text: &str) -> String {

@@ -4,10 +4,10 @@
 //! writers one succeeds. What is read is kept in a scratch folder as long as the bucket is open:
 //! objects do not change.
 
-use super::keys::Keys;
-use super::object::{Between, Created, IoAnswer, Listed, Room, Store, invalid, is_between};
-use super::place::{BucketAccess, BucketPlace};
-use super::transport::{BYTES_A_SECOND, Signed, Transport};
+use super::place::{
+    Between, BucketAccess, BucketPlace, Created, IoAnswer, Listed, Room, Store, invalid, is_between,
+};
+use super::transport::{BYTES_A_SECOND, Keys, Signed, Transport};
 use crate::domain::safe;
 use crate::sources::aws::Access;
 use crate::sources::tls::aws_connector;
@@ -306,10 +306,9 @@ async fn write_parts(
         timeout_at(until.min(Instant::now() + READ_WITHIN), parts.next()).await.map_err(late)?
     {
         let part = part.map_err(failed)?;
-        let part = part.as_ref();
-        let taken = left.checked_sub(part.len() as u64);
+        let taken = left.checked_sub(part.as_ref().len() as u64);
         left = taken.ok_or_else(|| invalid("it is longer than its server says"))?;
-        out.write_all(part)?;
+        out.write_all(part.as_ref())?;
     }
     if left > 0 {
         return Err(ErrorKind::UnexpectedEof.into());

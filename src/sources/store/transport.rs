@@ -1,6 +1,8 @@
 //! Requests of the S3 client over the HTTP and TLS of every other client, with an end to each
-//! answer and without credentials in what a refusal says.
+//! answer and without credentials in what a refusal says; and the credentials that they are signed
+//! with: those of the usual places of AWS, or of a profile.
 
+use crate::sources::aws::{Access, Credentials};
 use crate::sources::secrets::Secrets;
 use async_trait::async_trait;
 use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
@@ -8,14 +10,16 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest as SdkRequest;
 use aws_smithy_types::body::SdkBody;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
-use object_store::ClientOptions;
+use object_store::aws::AwsCredential;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
     HttpResponseBody, HttpService,
 };
+use object_store::{ClientOptions, CredentialProvider};
 use roxmltree::Document;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Bytes of an answer that is held whole: a page of a listing with the longest names has half.
 const MOST_BYTES: usize = 16 << 20;
@@ -23,6 +27,8 @@ const MOST_BYTES: usize = 16 << 20;
 const ATTEMPT_WITHIN: Duration = Duration::from_secs(30);
 /// What a body adds to that: a second for each of so many bytes.
 pub(super) const BYTES_A_SECOND: usize = 256 << 10;
+/// Credentials that end sooner are read anew.
+const LEAST_LEFT: Duration = Duration::from_secs(300);
 
 /// What requests were signed with so far.
 #[derive(Debug, Clone, Default)]
@@ -111,6 +117,65 @@ impl HttpConnector for Transport {
     }
 }
 
+/// Credentials, which are read again when they end.
+pub(super) struct Keys {
+    access: Access,
+    signed: Signed,
+    held: Mutex<Option<Credentials>>,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys(..)")
+    }
+}
+
+impl Keys {
+    pub(super) fn new(access: Access, signed: Signed) -> Self {
+        Self { access, signed, held: Mutex::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Credentials>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether credentials are still good for a while.
+fn lasts(credentials: &Credentials, now: SystemTime) -> bool {
+    let end = credentials.expiry();
+    end.is_none_or(|end| end.duration_since(now).is_ok_and(|left| left > LEAST_LEFT))
+}
+
+#[async_trait]
+impl CredentialProvider for Keys {
+    type Credential = AwsCredential;
+
+    async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
+        let held = self.held().clone();
+        let credentials = match held.filter(|held| lasts(held, SystemTime::now())) {
+            Some(credentials) => credentials,
+            None => {
+                let read = self.access.credentials().await;
+                let read = read.map_err(|error| object_store::Error::Generic {
+                    store: "S3",
+                    source: Box::new(error),
+                })?;
+                *self.held() = Some(read.clone());
+                read
+            }
+        };
+        let token = credentials.session_token();
+        let mut secrets = self.signed.held();
+        secrets.add(credentials.secret_access_key());
+        secrets.add(token.unwrap_or_default());
+        Ok(Arc::new(AwsCredential {
+            key_id: credentials.access_key_id().to_owned(),
+            secret_key: credentials.secret_access_key().to_owned(),
+            token: token.map(str::to_owned),
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +202,17 @@ mod tests {
         );
         assert_eq!(of(&xml("bad X-Amz-Security-Token: abc")), "AccessDenied: bad (not shown)");
         assert_eq!(of("<html>"), "");
+    }
+
+    #[test]
+    fn credentials_are_read_anew_before_they_end() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let of = |end: Option<SystemTime>| Credentials::new("a", "b", None, end, "tests");
+        assert!(lasts(&of(None), now));
+        for (seconds, expected) in [(3_600, true), (301, true), (300, false), (0, false)] {
+            let end = now + Duration::from_secs(seconds);
+            assert_eq!(lasts(&of(Some(end)), now), expected, "{seconds}");
+        }
+        assert!(!lasts(&of(Some(now - Duration::from_secs(1))), now));
     }
 }

@@ -1,27 +1,21 @@
 //! What advised actions really saved: who carried them out, what that took off the cost at
 //! today's prices, and what the cloud did by itself.
 
-mod day;
 #[cfg(test)]
 mod half_year;
-mod prices;
 mod progress;
 #[cfg(test)]
 mod tests;
 
-pub use day::{SavedPart, SavedParts};
-pub use prices::PriceToday;
-pub use progress::ActionStatus;
+pub use progress::{ActionStatus, PriceToday, SavedPart, SavedParts};
 
-use super::cents::{add_up, cents, share};
 use super::dates::{date_of, plus_days};
 use super::ledger::Ledger;
 use super::missing::DayRead;
+use super::sums::{add_up, cents, share};
 use crate::domain::{ActionKind, Money, RecordedAction, Target, WorkloadDay};
-use day::JobDay;
 use jiff::civil::Date;
-use prices::PastPrices;
-use progress::{Progress, daily, volumes};
+use progress::{JobDay, PastPrices, Progress, daily, volumes};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +80,7 @@ impl RealisedReport {
     ) -> Self {
         let (own, others): (Vec<_>, Vec<_>) = merged(actions).into_iter().partition(|action| {
             let baseline = action.baseline.effective_hourly.currency();
-            [action.expected_monthly.currency(), baseline] == [ledger.currency(); 2]
+            [action.expected_monthly.currency(), baseline] == [ledger.currency; 2]
         });
         let mut by_job: BTreeMap<[String; 3], Vec<RecordedAction>> = BTreeMap::new();
         for action in own {
@@ -157,7 +151,7 @@ struct Jobs<'a> {
 impl<'a> Jobs<'a> {
     fn of(ledger: &'a Ledger) -> Self {
         let mut index = Self { rows: BTreeMap::new(), by_name: BTreeMap::new() };
-        for row in ledger.rows() {
+        for row in &ledger.rows {
             index.rows.entry(row.job.as_str()).or_default().entry(row.day).or_default().push(row);
             let name = [&row.account, &row.region, &row.name].map(String::as_str);
             let jobs = index.by_name.entry(name).or_default();

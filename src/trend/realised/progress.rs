@@ -1,10 +1,16 @@
-//! How far an action is carried out, day by day, by what the inventory or the bill shows.
+//! How far an action is carried out, day by day, by what the inventory or the bill shows of its
+//! job; and what its type costs today at the public price, beside what it cost when the action was
+//! advised: a price cut of the cloud is not a saving of an action.
 
-use super::day::JobDay;
-use crate::domain::{ActionKind, Money, RecordedAction, named_enum};
-use crate::trend::cents::share;
+use crate::domain::{
+    ActionKind, CostKind, DatedPrice, Money, PurchaseOption, RecordedAction, WorkloadDay,
+    named_enum,
+};
+use crate::trend::Ledger;
+use crate::trend::sums::{is_committed, share};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
 
 named_enum! {
     /// What became of an action.
@@ -177,4 +183,222 @@ fn less_usage(
 ) -> Option<Decimal> {
     let (before, now) = volumes(action, day);
     (before - now).checked_div(before)?.checked_div(expected.checked_div(daily_cost)?)
+}
+
+/// What a job ran and cost on a day, its successors included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct JobDay {
+    pub(super) hours: Decimal,
+    /// Absent as soon as one row has none.
+    pub(super) gpu_hours: Option<Decimal>,
+    /// Absent as soon as a row is unpriced.
+    pub(super) effective: Option<Decimal>,
+    pub(super) list: Option<Decimal>,
+    /// Hours on the type that an action leads to.
+    pub(super) target_hours: Decimal,
+    /// Hours on types that the job did not run on before, and that no action leads to.
+    pub(super) other_hours: Decimal,
+    /// Public price of those hours; absent as soon as one has none.
+    pub(super) other_list: Option<Decimal>,
+    /// Public price of the hours on spot, and of those that a commitment paid.
+    pub(super) spot_list: Decimal,
+    pub(super) committed_list: Decimal,
+    /// Cost of storage while it is stopped, and of reserved room that nothing used; absent as
+    /// soon as it is unpriced.
+    pub(super) standing: Option<Decimal>,
+}
+
+impl JobDay {
+    /// Of the rows of the job of an action on a day; of none it did not run. `earlier_types` are
+    /// those that it ran on before; where they are not known, no type is another one.
+    pub(super) fn of<'a>(
+        ledger: &Ledger,
+        rows: impl Iterator<Item = &'a WorkloadDay>,
+        action: &RecordedAction,
+        earlier_types: &BTreeSet<&str>,
+    ) -> Self {
+        let target_type = action.target.as_ref().map(|target| target.instance_type.as_str());
+        let is_earlier = |name: &str| {
+            earlier_types.is_empty()
+                || earlier_types.contains(name)
+                || action.baseline.instance_type == name
+        };
+        let mut day = Self {
+            other_list: Some(Decimal::ZERO),
+            gpu_hours: Some(Decimal::ZERO),
+            effective: Some(Decimal::ZERO),
+            list: Some(Decimal::ZERO),
+            standing: Some(Decimal::ZERO),
+            ..Self::default()
+        };
+        let plus = |sum: Option<Decimal>, part: Option<Decimal>| Some(sum? + part?);
+        for row in rows {
+            let (effective, list) = (ledger.amount(row.effective), ledger.amount(row.list));
+            match row.kind {
+                CostKind::IdleStorage | CostKind::Unused => {
+                    day.standing = plus(day.standing, effective);
+                }
+                CostKind::Compute => {
+                    day.hours += row.hours;
+                    day.gpu_hours = plus(day.gpu_hours, row.gpu_hours);
+                    day.effective = plus(day.effective, effective);
+                    day.list = plus(day.list, list);
+                    if target_type == Some(row.instance_type.as_str()) {
+                        day.target_hours += row.hours;
+                    } else if !is_earlier(&row.instance_type) {
+                        day.other_hours += row.hours;
+                        day.other_list = plus(day.other_list, list);
+                    }
+                    if row.option == PurchaseOption::Spot {
+                        day.spot_list += list.unwrap_or_default();
+                    } else if is_committed(row.option) {
+                        day.committed_list += list.unwrap_or_default();
+                    }
+                }
+            }
+        }
+        day
+    }
+
+    pub(super) fn runs(&self) -> bool {
+        self.hours > Decimal::ZERO
+    }
+}
+
+named_enum! {
+    /// Why a job costs less than it would have.
+    SavedPart {
+        /// It ran fewer GPU hours.
+        Usage = "usage",
+        /// It ran on a cheaper type.
+        Mix = "mix",
+        /// Commitments and spot took more off the price on demand.
+        Rate = "rate",
+        /// Its storage was released, or reserved room given back.
+        Standing = "standing",
+        /// The cloud lowered its public price, or one that was negotiated. No action claims it.
+        Price = "price",
+    }
+}
+
+impl SavedPart {
+    /// Whether a kind of action can bring it about.
+    pub(super) fn is_of(self, kind: ActionKind) -> bool {
+        match kind {
+            ActionKind::Stop | ActionKind::Schedule => self == Self::Usage,
+            ActionKind::Rightsize | ActionKind::Share => matches!(self, Self::Usage | Self::Mix),
+            ActionKind::Spot | ActionKind::Commit => self == Self::Rate,
+            ActionKind::Release => self == Self::Standing,
+        }
+    }
+}
+
+/// What a job costs less than it would have by each [`SavedPart`], in their order, unrounded.
+/// Together they are `baseline − effective`.
+pub type SavedParts = [Decimal; 5];
+
+/// Today's public on-demand price of a type in a region, of a price list; `None` where it has
+/// none.
+pub type PriceToday<'a> = &'a dyn Fn(&str, &str) -> Option<DatedPrice>;
+
+/// Public prices of a job, per hour of one instance.
+type Days = BTreeMap<Date, Decimal>;
+
+/// Public prices by region, type and job, as the days of a history had them.
+pub(super) struct PastPrices<'a> {
+    by_type: ByType<'a>,
+    /// The same of what an hour on demand costs after negotiated discounts.
+    negotiated: ByType<'a>,
+    today: PriceToday<'a>,
+}
+
+/// Prices by region and type, and then by job.
+type ByType<'a> = BTreeMap<(&'a str, &'a str), BTreeMap<&'a str, Days>>;
+
+impl<'a> PastPrices<'a> {
+    pub(super) fn of(ledger: &'a Ledger, today: PriceToday<'a>) -> Self {
+        Self {
+            by_type: by_type(ledger, price_of),
+            negotiated: by_type(ledger, negotiated_of),
+            today,
+        }
+    }
+
+    /// What an hour of the baseline would cost on demand on a day, after negotiated discounts:
+    /// by the job itself, else by how another job of the type and region changed since.
+    /// `None` where neither tells.
+    pub fn on_demand(&self, action: &RecordedAction, since: Date, day: Date) -> Option<Decimal> {
+        let key = (action.region.as_str(), action.baseline.instance_type.as_str());
+        let jobs = self.negotiated.get(&key)?;
+        let own = jobs.get(action.job.as_str())?;
+        if let Some(today) = own.get(&day) {
+            return Some(*today);
+        }
+        let then = |days: &Days| days.range(..=since).next_back().map(|(_, price)| *price);
+        let changed = jobs.values().find_map(|days| days.get(&day)?.checked_div(then(days)?))?;
+        then(own)?.checked_mul(changed)
+    }
+
+    /// Today's price over that of the baseline, for a day: by the job itself, by another job
+    /// of the same type and region that ran on both days, by one that pays the price of the
+    /// baseline, or by the list. `None` where none of them tells.
+    pub(super) fn ratio(&self, action: &RecordedAction, since: Date, day: Date) -> Option<Decimal> {
+        let (baseline, seen_on) = {
+            let price = action.baseline.price.as_ref()?;
+            (price.hourly, price.seen_on)
+        };
+        let instance_type = action.baseline.instance_type.as_str();
+        let key = (action.region.as_str(), instance_type);
+        let old = baseline.amount();
+        if let Some(jobs) = self.by_type.get(&key) {
+            let on_day = |days: &Days| days.get(&day).copied();
+            let own = jobs.get(action.job.as_str()).and_then(on_day);
+            if let Some(own) = own {
+                return own.checked_div(old);
+            }
+            let both = jobs.values().find_map(|days| {
+                let then = days.range(..=since).next_back()?.1;
+                on_day(days)?.checked_div(*then)
+            });
+            if both.is_some() {
+                return both;
+            }
+            if jobs.values().filter_map(on_day).any(|price| price == old) {
+                return Some(Decimal::ONE);
+            }
+        }
+        let listed = (self.today)(&action.region, instance_type)?;
+        if listed.hourly.currency() != baseline.currency() {
+            return None;
+        }
+        // A list does not know the operating system of a machine that is gone. Of Linux, the
+        // least expensive one, it claims too little at most.
+        let is_old = |day: Date| listed.effective_date.is_none_or(|from| from <= day);
+        if is_old(seen_on) || !is_old(day) {
+            return Some(Decimal::ONE);
+        }
+        listed.hourly.amount().checked_div(old)
+    }
+}
+
+fn by_type(ledger: &Ledger, hourly: fn(&Ledger, &WorkloadDay) -> Option<Decimal>) -> ByType<'_> {
+    let mut by_type = ByType::new();
+    for row in &ledger.rows {
+        let Some(hourly) = hourly(ledger, row) else { continue };
+        let key = (row.region.as_str(), row.instance_type.as_str());
+        let days = by_type.entry(key).or_default().entry(row.job.as_str()).or_default();
+        days.insert(row.day, hourly);
+    }
+    by_type
+}
+
+fn negotiated_of(ledger: &Ledger, row: &WorkloadDay) -> Option<Decimal> {
+    let hourly = ledger.amount(row.contracted)?.checked_div(row.hours)?;
+    (row.kind == CostKind::Compute && hourly > Decimal::ZERO).then_some(hourly)
+}
+
+fn price_of(ledger: &Ledger, row: &WorkloadDay) -> Option<Decimal> {
+    let price = row.price.as_ref()?;
+    let is_own = price.hourly.currency() == ledger.currency;
+    is_own.then(|| price.hourly.amount())
 }

@@ -25,7 +25,7 @@ fn of_two_runs_of_a_night_the_newer_counts() {
     for runs in [[run(0), again.clone()], [again.clone(), run(0)]] {
         let recorded = Ledger::of(rows.clone(), &runs, night(3));
         assert_eq!(spend(&recorded, 0), decimal("20"));
-        assert_eq!(recorded.rows().len(), 1);
+        assert_eq!(recorded.rows.len(), 1);
     }
 }
 
@@ -107,10 +107,10 @@ fn currencies_are_not_added_up() {
         WorkloadDay { effective: None, list: None, contracted: None, ..row(0, "new", "24", "24") };
     let rows = vec![row(0, "a", "24", "24"), row(0, "b", "1", "1"), yuan, unpriced];
     let recorded = ledger(1, rows.clone());
-    assert_eq!((recorded.currency(), spend(&recorded, 0)), (Currency::Usd, decimal("25")));
+    assert_eq!((recorded.currency, spend(&recorded, 0)), (Currency::Usd, decimal("25")));
     assert_eq!(recorded.skipped.other_currencies.get("CNY"), Some(&1));
     // What has no amount is in no currency, and is known in each.
-    assert_eq!(recorded.rows().len(), 3);
+    assert_eq!(recorded.rows.len(), 3);
     let runs: Vec<RecordedRun> = vec![run(0)];
     let recorded = Ledger::in_currency(rows, &runs, night(1), Currency::Cny);
     assert_eq!(spend(&recorded, 0), decimal("170"));

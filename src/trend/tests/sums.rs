@@ -1,8 +1,10 @@
-//! Sums, ratios and breakdowns.
+//! Sums, ratios and breakdowns, and what units of work cost.
 
-use crate::domain::{CostKind, PurchaseOption, WorkloadDay};
-use crate::trend::lab::{day, decimal, ledger, on_type, paid, row, steady};
-use crate::trend::{Span, Step, Sums, TrendKey, by_step, shares};
+use crate::domain::{CostKind, DatedUnits, PurchaseOption, WorkUnits, WorkloadDay};
+use crate::trend::lab::{day, decimal, ledger, on_type, paid, row, steady, usd};
+use crate::trend::{
+    Span, Step, Sums, TrendKey, UnknownUnits, by_step, shares, unit_months, units_by_job,
+};
 use rust_decimal::Decimal;
 
 fn unused(number: i64, cost: &str) -> WorkloadDay {
@@ -43,7 +45,7 @@ fn a_day_by_hand() {
     let unpriced =
         WorkloadDay { effective: None, list: None, contracted: None, ..row(0, "e", "3", "0") };
     let recorded = ledger(1, vec![on_demand, reserved, unused(0, "9.60"), storage, spot, unpriced]);
-    let sums = Sums::of(&recorded, recorded.rows());
+    let sums = Sums::of(&recorded, &recorded.rows);
     // 24 + 14.40 + 9.60 + 2 + 4.
     assert_eq!(sums.spend, decimal("54.00"));
     // A quarter of 24, the unused 9.60, and 2.
@@ -120,4 +122,61 @@ fn a_workload_stays_one_when_its_type_and_name_change() {
     assert_eq!(brief(&TrendKey::InstanceType), [pair("g5.xlarge", "72"), pair("g6.xlarge", "12")]);
     assert_eq!(brief(&TrendKey::Tag("team".to_owned())), [pair("", "72"), pair("ml", "12")]);
     assert_eq!(brief(&TrendKey::Account), [pair("111122223333", "84")]);
+}
+
+fn units(number: i64, name: &str, unit: &str, count: &str) -> DatedUnits {
+    DatedUnits {
+        day: day(number),
+        units: WorkUnits {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            count: decimal(count),
+            window: None,
+        },
+    }
+}
+
+#[test]
+fn a_month_has_the_days_on_which_units_and_cost_are_known() {
+    let mut rows = steady(32, "a", "24");
+    rows[1].effective = None;
+    let recorded = ledger(32, rows);
+    // The second day has no price, and the fortieth is not there.
+    let counted = [
+        units(0, "name of a", "tokens", "3000000"),
+        units(1, "name of a", "tokens", "3000000"),
+        units(2, "name of a", "tokens", "1000000"),
+        units(31, "a", "tokens", "2000000"),
+        units(40, "a", "tokens", "2000000"),
+    ];
+    let months = unit_months(&recorded, &counted).expect("known");
+    // Two names of one workload are two rows: of June, 48 dollars for 4 million tokens.
+    let brief: Vec<_> =
+        months.iter().map(|month| (month.days, month.cost.cost, month.cost.price())).collect();
+    assert_eq!(
+        brief,
+        [(1, Some(usd("24")), Some(usd("12"))), (2, Some(usd("48")), Some(usd("12"))),]
+    );
+    let error = unit_months(&recorded, &[units(0, "b", "tokens", "1")]).expect_err("unknown");
+    let UnknownUnits { name, known } = error;
+    assert_eq!((name.as_str(), known[0].as_str()), ("b", "name of a"));
+}
+
+#[test]
+fn several_jobs_of_a_name_have_no_units_of_their_own() {
+    let mut rows = steady(2, "a", "24");
+    let mut twin = row(0, "twin", "24", "24");
+    twin.name = "name of a".to_owned();
+    rows.push(twin);
+    let recorded = ledger(2, rows);
+    let counted = [
+        units(0, "name of a", "jobs", "5"),
+        units(0, "twin", "jobs", "7"),
+        units(0, "twin", "errors", "1"),
+    ];
+    let by_job = units_by_job(&recorded, &counted);
+    let jobs: Vec<&str> = by_job.keys().map(String::as_str).collect();
+    assert_eq!(jobs, ["twin"]);
+    // Of two kinds of units the first by name.
+    assert_eq!(by_job["twin"][&day(0)], decimal("1"));
 }

@@ -195,7 +195,7 @@ fn what_ecs_answers_in_part_is_a_gap_and_no_check_passes() {
             "ListTasks",
             r#"{"taskArns":[null]}"#,
             vec!["call-failed", "tasks-unknown"],
-            "taskArns has a name that is not a text",
+            "taskArns: invalid type: null, expected a string",
         ),
         (
             "DescribeTasks",

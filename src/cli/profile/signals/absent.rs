@@ -1,7 +1,7 @@
 //! Where there are no signals of Unix: none is reported, and Ctrl-C ends this process
 //! and its command as the system does by default.
 
-use crate::cli::profile::clock::Event;
+use super::Event;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::mpsc::Sender;

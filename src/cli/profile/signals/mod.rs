@@ -1,4 +1,4 @@
-//! What ends a run, or goes on to the command that runs under it.
+//! What a run reacts to: signals, which go on to the command that runs under it, and its end.
 
 #[cfg(not(unix))]
 mod absent;
@@ -10,51 +10,41 @@ pub(in crate::cli) use absent::{exit_code, forward, interrupt_all, listen, send}
 #[cfg(unix)]
 pub(in crate::cli) use unix::{exit_code, forward, interrupt_all, listen, send};
 
-use super::clock::Event;
-use super::command_log::CommandLog;
-use std::ffi::OsString;
 use std::io;
-use std::process::Command;
-use std::sync::mpsc::{Receiver, Sender};
-use std::thread;
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
-/// Starts a command with this process's own streams, or those of a log; its end is
-/// reported as an event.
-///
-/// # Errors
-/// When it cannot be started.
-pub(in crate::cli) fn start(
-    command: &[OsString],
-    log: Option<&CommandLog>,
-    events: Sender<Event>,
-) -> io::Result<u32> {
-    let (program, arguments) =
-        command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut started = Command::new(program);
-    started.args(arguments);
-    if let Some(log) = log {
-        log.take_streams(&mut started)?;
-    }
-    let mut child = started.spawn()?;
-    let pid = child.id();
-    thread::spawn(move || {
-        let ended = child.wait();
-        // Signals are not handled any more once the run is over.
-        let _ = events.send(Event::Ended(ended));
-    });
-    Ok(pid)
-}
-
-/// Waits until the command ends, and gives its exit code.
-/// Signals go on to it.
-pub(in crate::cli) fn wait_for_end(pid: u32, events: &Receiver<Event>) -> i32 {
-    for event in events {
-        match event {
-            Event::Ended(Ok(status)) => return exit_code(status),
-            Event::Ended(Err(_)) => break,
-            Event::Signal { number, to_us_alone: true } => forward(number, pid),
-            _ => {}
+/// Waits until a moment of a run that began at another; shorter when something happens.
+pub(super) fn wait_until(
+    began: Instant,
+    moment: Duration,
+    events: &Receiver<Event>,
+) -> Option<Event> {
+    match events.recv_timeout(moment.saturating_sub(began.elapsed())) {
+        Ok(event) => Some(event),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => {
+            std::thread::sleep(moment.saturating_sub(began.elapsed()));
+            None
         }
     }
-    1
+}
+
+/// Something that a run reacts to.
+#[derive(Debug)]
+pub(in crate::cli) enum Event {
+    /// A signal came; whether from the keyboard, in which case the command, in
+    /// the same group of processes, has had it too.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "none is reported there"))]
+    Signal {
+        /// Its number.
+        number: i32,
+        /// Whether a process sent it to this one alone.
+        to_us_alone: bool,
+    },
+    /// The command ended.
+    Ended(io::Result<ExitStatus>),
+    /// The guard of the command has something to say.
+    Noted,
 }

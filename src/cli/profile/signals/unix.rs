@@ -1,6 +1,6 @@
 //! Signals of Unix.
 
-use crate::cli::profile::clock::Event;
+use super::Event;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};

@@ -2,17 +2,16 @@
 //! node of its EC2 instance, and a task holds GPUs as a pod does.
 
 mod claims;
-mod listed;
 
-use super::pages::{CAMEL_CASE, Part};
+use super::answers::{CAMEL_CASE, answers};
 use super::session::RegionClients;
 use super::signed::{Protocol, Service};
 use crate::domain::{Clusters, GapSubject, Gathered, Instance, Provider, ResourceId};
 use crate::sources::{Outcome, SourceError};
-use claims::{Host, joined};
-use listed::{ContainerInstance, ContainerInstances, Task, Tasks, described, page_of};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use claims::{ContainerInstance, Host, Task, joined, last_of};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const ECS: Service = Service {
     signing_name: "ecs",
@@ -24,6 +23,27 @@ pub(super) const ECS: Service = Service {
 
 /// What one call describes, at most.
 const AT_ONCE: usize = 100;
+
+answers! { "camelCase":
+    struct ContainerInstances {
+        #[serde(default)]
+        container_instances: Vec<ContainerInstance>,
+        #[serde(default)]
+        failures: Vec<Failure>,
+    }
+
+    struct Tasks {
+        #[serde(default)]
+        tasks: Vec<Task>,
+        #[serde(default)]
+        failures: Vec<Failure>,
+    }
+
+    struct Failure {
+        arn: Option<String>,
+        reason: Option<String>,
+    }
+}
 
 /// The instances that run, by the ids that ECS names them by.
 type Running<'a> = BTreeMap<&'a str, &'a ResourceId>;
@@ -44,9 +64,8 @@ pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> 
         gaps.push(error.gap(GapSubject::Tasks, &clients.region, instead));
     };
     let mut hosts = Vec::new();
-    let read = |action, page: Value| names(clients, "clusterArns", action, &page);
-    let listed = clients.ask_list(&ECS, "ListClusters", json!({}), read).await;
-    let names = listed.unwrap_or_else(|error| {
+    let listed = clients.ask_list(&ECS, "ListClusters", "clusterArns", json!({})).await;
+    let names: Vec<String> = listed.unwrap_or_else(|error| {
         miss(error, "they are omitted");
         Vec::new()
     });
@@ -71,9 +90,9 @@ async fn hosts_of(
     cluster: &str,
     running: &Running<'_>,
 ) -> Outcome<Vec<Host>> {
-    let read = |action, page: Value| names(clients, "containerInstanceArns", action, &page);
     let wanted = json!({ "cluster": cluster });
-    let listed = clients.ask_list(&ECS, "ListContainerInstances", wanted, read).await?;
+    let listed: Vec<String> =
+        clients.ask_list(&ECS, "ListContainerInstances", "containerInstanceArns", wanted).await?;
     let mut hosts = Vec::new();
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": cluster, "containerInstances": some });
@@ -94,9 +113,8 @@ async fn hosts_of(
 
 /// The tasks of a container instance that are to run.
 async fn tasks_of(clients: &RegionClients, host: &Host) -> Outcome<Vec<Task>> {
-    let read = |action, page: Value| names(clients, "taskArns", action, &page);
     let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
-    let listed = clients.ask_list(&ECS, "ListTasks", wanted, read).await?;
+    let listed: Vec<String> = clients.ask_list(&ECS, "ListTasks", "taskArns", wanted).await?;
     let mut tasks = Vec::new();
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": host.cluster, "tasks": some });
@@ -108,15 +126,62 @@ async fn tasks_of(clients: &RegionClients, host: &Host) -> Outcome<Vec<Task>> {
     Ok(tasks)
 }
 
-/// The names that a page of an action has under a key.
+/// Everything that was asked for is described, or has ended since it was listed and holds
+/// nothing.
 ///
 /// # Errors
-/// When it cannot be read.
-fn names(
-    clients: &RegionClients,
-    key: &str,
-    action: &'static str,
-    page: &Value,
-) -> Outcome<Part<String>> {
-    page_of(page, key).map_err(|why| clients.session.unreadable(action, &why))
+/// What is neither, or why it could not be described.
+fn described<'a>(
+    asked: &'a [String],
+    found: impl Iterator<Item = &'a str>,
+    failures: &'a [Failure],
+) -> Result<(), String> {
+    let mut known: BTreeSet<&str> = found.map(last_of).collect();
+    for failure in failures {
+        match failure.reason.as_deref() {
+            Some("MISSING") => known.extend(failure.arn.as_deref().map(last_of)),
+            other => return Err(other.unwrap_or("no reason").to_owned()),
+        }
+    }
+    match asked.iter().find(|arn| !known.contains(last_of(arn))) {
+        Some(arn) => Err(format!("{arn} is not described")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const HOST: &str = "arn:aws:ecs:us-east-1:111122223333:container-instance/serving/";
+
+    fn failures(rows: Value) -> Vec<Failure> {
+        serde_json::from_value(rows).expect("failures")
+    }
+
+    #[test]
+    fn what_was_asked_for_is_described_or_gone() {
+        let asked = ["a", "b"].map(|id| format!("{HOST}{id}"));
+        let of = |ids: &[&str], rows: Value| {
+            let arns: Vec<String> = ids.iter().map(|id| format!("{HOST}{id}")).collect();
+            described(&asked, arns.iter().map(String::as_str), &failures(rows))
+        };
+        let gone = |arn: &str| json!([{ "arn": arn, "reason": "MISSING" }]);
+        assert_eq!(of(&["b", "a"], json!([])), Ok(()));
+        assert_eq!(of(&["a"], gone(&format!("{HOST}b"))), Ok(()));
+        // An ARN of the older form, without the cluster.
+        let old = "arn:aws:ecs:us-east-1:111122223333:container-instance/b";
+        assert_eq!(of(&["a"], gone(old)), Ok(()));
+        let omitted = Err(format!("{HOST}b is not described"));
+        assert_eq!(of(&["a"], json!([])), omitted);
+        // Another one is gone, and one of which it is not known which.
+        assert_eq!(of(&["a"], gone(&format!("{HOST}c"))), omitted);
+        assert_eq!(of(&["a"], json!([{ "reason": "MISSING" }])), omitted);
+        let failed = |words: &str| Err(words.to_owned());
+        let rows = json!([{ "arn": format!("{HOST}b"), "reason": "INACTIVE" }]);
+        assert_eq!(of(&["a"], rows), failed("INACTIVE"));
+        let rows = json!([{ "arn": format!("{HOST}b") }]);
+        assert_eq!(of(&["a", "b"], rows), failed("no reason"));
+    }
 }

@@ -1,13 +1,13 @@
 //! Inference components: what each copy reserves, and of which endpoint. The service says on
 //! how many instances of a type copies are, and not on which.
 
-use super::listed::{SAGEMAKER, under};
+use super::listed::SAGEMAKER;
 use super::machine::{group_of, too_many};
 use crate::domain::{
     Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
 };
+use crate::sources::aws::answers::answers;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::aws::signed::answers;
 use crate::sources::{Outcome, SourceError};
 use futures_util::{StreamExt, stream};
 use rust_decimal::Decimal;
@@ -91,13 +91,12 @@ pub(super) async fn hosts(
     let gap = |error: &SourceError| {
         error.gap(GapSubject::InferenceComponents, &clients.region, "they are omitted")
     };
-    let read = under::<Summary>("InferenceComponents");
-    let listed = clients.ask_list(&SAGEMAKER, "ListInferenceComponents", json!({}), read).await;
-    let mut summaries = match listed {
+    let listed = clients
+        .ask_list(&SAGEMAKER, "ListInferenceComponents", "InferenceComponents", json!({}))
+        .await;
+    let mut summaries: Vec<Summary> = match listed {
         Ok(summaries) => summaries,
-        Err(error) => {
-            return Gathered { value: Vec::new(), gaps: vec![gap(&error)] };
-        }
+        Err(error) => return Gathered { value: Vec::new(), gaps: vec![gap(&error)] },
     };
     summaries.retain(|summary| groups.contains_key(&summary.group()));
     let summaries = once(summaries);
@@ -106,42 +105,37 @@ pub(super) async fn hosts(
         .buffered(AT_ONCE)
         .collect()
         .await;
-    let none = |group: &String| (group.clone(), Some(Vec::new()));
-    let mut by_group: BTreeMap<String, Option<Vec<InferenceComponent>>> =
+    let none = |group| (group, Vec::new());
+    let mut by_group: BTreeMap<&String, Vec<InferenceComponent>> =
         groups.keys().map(none).collect();
+    let mut unread: BTreeSet<String> =
+        summaries.iter().skip(MOST_DESCRIBED).map(Summary::group).collect();
     let mut gaps = Vec::new();
     for (summary, answer) in answers {
-        let group = summary.group();
-        let Some(types) = groups.get(&group) else { continue };
+        let Some((group, types)) = groups.get_key_value(&summary.group()) else { continue };
         match answer {
             Ok(described) => {
-                if let Some(Some(components)) = by_group.get_mut(&group) {
-                    let name = summary.inference_component_name.clone();
-                    components.push(described.component(name, types));
-                }
+                let name = summary.inference_component_name.clone();
+                by_group.entry(group).or_default().push(described.component(name, types));
             }
             Err(error) => {
-                by_group.insert(group, None);
+                unread.insert(group.clone());
                 gaps.push(gap(&error));
             }
         }
     }
     // One for the region: an endpoint may have hundreds.
     gaps.truncate(1);
-    for beyond in summaries.iter().skip(MOST_DESCRIBED) {
-        by_group.insert(beyond.group(), None);
-    }
     if summaries.len() > MOST_DESCRIBED {
         let cause = too_many(MOST_DESCRIBED);
         gaps.push(Gap::of(GapSubject::InferenceComponents, &clients.region, cause));
     }
-    let hosts = by_group.into_iter().filter_map(|(group, components)| {
-        Some(ComponentHost {
-            account: account.to_owned(),
-            region: clients.region.clone(),
-            group,
-            components: components?,
-        })
+    let read = by_group.into_iter().filter(|(group, _)| !unread.contains(*group));
+    let hosts = read.map(|(group, components)| ComponentHost {
+        account: account.to_owned(),
+        region: clients.region.clone(),
+        group: group.clone(),
+        components,
     });
     Gathered { value: hosts.collect(), gaps }
 }

@@ -1,25 +1,49 @@
-//! Machines with accelerators of a region, by the names of what they are rented for.
+//! Machines with accelerators of a region, by the names of what they are rented for, with their
+//! tags.
 
 use super::components::{OpenGroups, hosts};
 use super::listed::{
     App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
-    NotebookInstance, SAGEMAKER, under,
+    NotebookInstance, SAGEMAKER,
 };
 use super::machine::{Place, group_of, too_many, unreadable};
 use super::plans::plans;
-use super::tags::{apply, end_of, tags};
 use crate::catalog::shape;
 use crate::domain::{
     CauseKind, Component, FailureKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Managed,
 };
+use crate::sources::aws::answers::{Paging, answers};
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::session::RegionClients;
+use crate::sources::aws::signed::{Protocol, Service};
 use crate::sources::error::or_gap;
 use crate::sources::{Found, Outcome, SourceError};
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Tags of everything that SageMaker runs, in one list for a region: its own lists have none.
+pub(in crate::sources::aws) const TAGGING: Service = Service {
+    signing_name: "tagging",
+    host_prefix: "tagging",
+    protocol: Protocol::Json("ResourceGroupsTaggingAPI_20170126"),
+    id: "tag",
+    paging: Paging {
+        size_key: "ResourcesPerPage",
+        token_key: "PaginationToken",
+        ..SAGEMAKER.paging
+    },
+};
+
+/// What runs on instances. Jobs and models, of which there may be thousands, are not asked
+/// for.
+const TYPES: [&str; 4] =
+    ["sagemaker:app", "sagemaker:cluster", "sagemaker:endpoint", "sagemaker:notebook-instance"];
+
+/// Tags by the end of an ARN in lower case, such as `endpoint/chat`: ARNs write names so.
+type TagsByArn = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Endpoints that are described at once.
 const AT_ONCE: usize = 4;
@@ -109,8 +133,8 @@ impl Machines {
     /// # Errors
     /// When endpoints cannot be listed.
     async fn of_endpoints(&self) -> Outcome<OfEndpoints> {
-        let read = under("Endpoints");
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListEndpoints", json!({}), read).await?;
+        let (clients, key) = (&self.clients, "Endpoints");
+        let listed = clients.ask_list(&SAGEMAKER, "ListEndpoints", key, json!({})).await?;
         let endpoints = once(listed);
         let mut answers = stream::iter(endpoints.iter().filter(|endpoint| endpoint.is_running()))
             .map(|endpoint| async move { (endpoint, self.instances_of(endpoint).await) })
@@ -150,22 +174,24 @@ impl Machines {
     }
 
     async fn notebooks(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let read = under::<NotebookInstance>("NotebookInstances");
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListNotebookInstances", json!({}), read);
-        Ok(self.place.of_notebooks(&listed.await?))
+        let (clients, key) = (&self.clients, "NotebookInstances");
+        let listed: Vec<NotebookInstance> =
+            clients.ask_list(&SAGEMAKER, "ListNotebookInstances", key, json!({})).await?;
+        Ok(self.place.of_notebooks(&listed))
     }
 
     async fn apps(&self) -> Outcome<Gathered<Vec<Instance>>> {
-        let read = under::<App>("Apps");
-        let listed = self.clients.ask_list(&SAGEMAKER, "ListApps", json!({}), read);
-        Ok(self.place.of_apps(&listed.await?))
+        let listed: Vec<App> =
+            self.clients.ask_list(&SAGEMAKER, "ListApps", "Apps", json!({})).await?;
+        Ok(self.place.of_apps(&listed))
     }
 
     /// The nodes of every HyperPod cluster.
     async fn cluster_nodes(&self) -> Outcome<OfClusters> {
         let clients = &self.clients;
-        let read = under::<ClusterSummary>("ClusterSummaries");
-        let mut clusters = clients.ask_list(&SAGEMAKER, "ListClusters", json!({}), read).await?;
+        let key = "ClusterSummaries";
+        let mut clusters: Vec<ClusterSummary> =
+            clients.ask_list(&SAGEMAKER, "ListClusters", key, json!({})).await?;
         clusters.sort_by(|left, right| left.cluster_name.cmp(&right.cluster_name));
         clusters.dedup_by(|later, first| later.cluster_name == first.cluster_name);
         let (mut gathered, mut ends) = OfClusters::default();
@@ -173,8 +199,9 @@ impl Machines {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
             let cluster: Cluster = clients.ask(&SAGEMAKER, "DescribeCluster", &body).await?;
-            let read = under::<ClusterNode>("ClusterNodeSummaries");
-            let nodes = clients.ask_list(&SAGEMAKER, "ListClusterNodes", body, read).await?;
+            let key = "ClusterNodeSummaries";
+            let nodes: Vec<ClusterNode> =
+                clients.ask_list(&SAGEMAKER, "ListClusterNodes", key, body).await?;
             self.add(&mut gathered, self.place.of_nodes(cluster_name, &cluster, &nodes));
             let end = end_of(&summary.cluster_arn).ok_or_else(|| {
                 let what = "the ARN of a cluster".to_owned();
@@ -222,6 +249,59 @@ fn shapes(instances: &[Instance]) -> BTreeMap<String, InstanceShape> {
     known.collect()
 }
 
+answers! { "PascalCase":
+    struct Mapping {
+        #[serde(rename = "ResourceARN")]
+        arn: String,
+        tags: Option<Vec<Tag>>,
+    }
+
+    struct Tag {
+        key: String,
+        value: String,
+    }
+}
+
+/// Tags of the machines of a region.
+///
+/// # Errors
+/// When they cannot be listed.
+async fn tags(clients: &RegionClients) -> Outcome<TagsByArn> {
+    let wanted = json!({ "ResourceTypeFilters": TYPES });
+    let key = "ResourceTagMappingList";
+    let mappings: Vec<Mapping> = clients.ask_list(&TAGGING, "GetResources", key, wanted).await?;
+    let by_arn = mappings.into_iter().filter_map(|Mapping { arn, tags }| {
+        let tags = tags.into_iter().flatten().map(|tag| (tag.key, tag.value)).collect();
+        Some((end_of(&arn)?, tags))
+    });
+    Ok(by_arn.collect())
+}
+
+/// What an ARN has after the account, in lower case.
+fn end_of(arn: &str) -> Option<String> {
+    Some(arn.splitn(6, ':').nth(5)?.to_lowercase())
+}
+
+/// Gives machines the tags of what they belong to. `clusters` has the end of the ARN of
+/// each cluster by its name, because the former has an id.
+fn apply(instances: &mut [Instance], tags: &TagsByArn, clusters: &BTreeMap<String, String>) {
+    for instance in instances {
+        let end = match instance.id.native().split('/').collect::<Vec<_>>().as_slice() {
+            ["endpoint", name, ..] => format!("endpoint/{name}").to_lowercase(),
+            ["notebook", name] => format!("notebook-instance/{name}").to_lowercase(),
+            ["app", rest @ ..] => format!("app/{}", rest.join("/")).to_lowercase(),
+            ["cluster", name, ..] => match clusters.get(*name) {
+                Some(end) => end.clone(),
+                None => continue,
+            },
+            _ => continue,
+        };
+        if let Some(own) = tags.get(&end) {
+            instance.tags.clone_from(own);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +331,7 @@ mod tests {
             pages.reverse();
         }
     }
+
     #[test]
     fn a_type_offers_what_the_type_of_ec2_inside_does() {
         let launched = Timestamp::UNIX_EPOCH;

@@ -1,15 +1,14 @@
 //! Training jobs: what each was billed for is known to the second once it has ended. A search
 //! gives a hundred of them in one call; what it does not give is described one by one.
 
-use super::listed::{SAGEMAKER, instant, rows, under};
+use super::listed::{SAGEMAKER, instant};
 use super::machine::is_accelerated;
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
 };
 use crate::sources::Outcome;
-use crate::sources::aws::pages::Pages;
+use crate::sources::aws::answers::{Part, all_pages, answers, part};
 use crate::sources::aws::session::RegionClients;
-use crate::sources::aws::signed::answers;
 use crate::sources::error::or_gap;
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
@@ -154,30 +153,27 @@ impl TrainingJobs {
         };
         let bounds =
             [bound("GreaterThanOrEqualTo", window.start), bound("LessThanOrEqualTo", window.end)];
-        let mut described = BTreeMap::new();
+        let mut body = json!({
+            "Resource": "TrainingJob",
+            "SearchExpression": { "Filters": bounds },
+            "SortBy": "CreationTime",
+            "SortOrder": "Descending",
+            "MaxResults": ON_A_PAGE,
+        });
         let mut seen = 0;
-        let mut pages = Pages::of(action);
-        loop {
-            let mut body = json!({
-                "Resource": "TrainingJob",
-                "SearchExpression": { "Filters": bounds },
-                "SortBy": "CreationTime",
-                "SortOrder": "Descending",
-                "MaxResults": ON_A_PAGE,
-            });
-            if let Some(token) = pages.token() {
+        let results = all_pages(action, usize::MAX, async |token| {
+            if let Some(token) = token {
                 body["NextToken"] = token.into();
             }
-            let page = self.clients.ask(&SAGEMAKER, "Search", &body).await?;
-            let (results, next) = rows::<SearchResult>(&SAGEMAKER.paging, action, page, "Results")?;
+            let page: Value = self.clients.ask(&SAGEMAKER, "Search", &body).await?;
+            let (results, next): Part<SearchResult> =
+                part((action, "Results"), &SAGEMAKER.paging, page)?;
             seen += results.len();
-            let jobs = results.into_iter().filter_map(|result| result.training_job);
-            let whole = jobs.filter(Described::is_whole);
-            described.extend(whole.map(|job| (job.training_job_name.clone(), job)));
-            if !pages.follow(next.as_deref())? || seen >= most.min(MOST_FOUND) {
-                return Ok(described);
-            }
-        }
+            Ok((results, next.filter(|_| seen < most.min(MOST_FOUND))))
+        });
+        let jobs = results.await?.into_iter().filter_map(|result| result.training_job);
+        let whole = jobs.filter(Described::is_whole);
+        Ok(whole.map(|job| (job.training_job_name.clone(), job)).collect())
     }
 
     /// Jobs that last changed in the window, newest first: a job that ended in it did.
@@ -188,8 +184,8 @@ impl TrainingJobs {
             "SortBy": "CreationTime",
             "SortOrder": "Descending",
         });
-        let read = under("TrainingJobSummaries");
-        self.clients.ask_list(&SAGEMAKER, "ListTrainingJobs", wanted, read).await
+        let key = "TrainingJobSummaries";
+        self.clients.ask_list(&SAGEMAKER, "ListTrainingJobs", key, wanted).await
     }
 
     async fn described(&self, name: &str) -> Outcome<Described> {

@@ -1,13 +1,10 @@
 //! What SageMaker answers, as far as it is read.
 
-use crate::domain::{Component, FailureKind, Lifecycle};
-use crate::sources::aws::error::UNREADABLE;
-use crate::sources::aws::pages::{PASCAL_CASE, Paging, Part};
-use crate::sources::aws::signed::{Protocol, Service, answers};
-use crate::sources::{Outcome, SourceError};
+use crate::domain::{Component, Lifecycle};
+use crate::sources::aws::answers::{PASCAL_CASE, Paging, answers};
+use crate::sources::aws::signed::{Protocol, Service};
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(in crate::sources::aws) const SAGEMAKER: Service = Service {
@@ -15,11 +12,8 @@ pub(in crate::sources::aws) const SAGEMAKER: Service = Service {
     host_prefix: "api.sagemaker",
     protocol: Protocol::Json("SageMaker"),
     id: "sagemaker",
-    paging: Paging { most: MOST_LISTED, ..PASCAL_CASE },
+    paging: Paging { most: 100_000, ..PASCAL_CASE },
 };
-
-/// Results of a list that are read.
-pub(super) const MOST_LISTED: usize = 100_000;
 
 answers! { "PascalCase":
     pub(super) struct EndpointSummary {
@@ -144,10 +138,7 @@ impl EndpointSummary {
 
 impl Endpoint {
     pub fn variants(&self) -> impl Iterator<Item = &Variant> {
-        [&self.production_variants, &self.shadow_production_variants]
-            .into_iter()
-            .flatten()
-            .flatten()
+        self.production_variants.iter().chain(&self.shadow_production_variants).flatten()
     }
 }
 
@@ -158,10 +149,7 @@ impl EndpointConfig {
     }
 
     pub fn variants(&self) -> impl Iterator<Item = &ConfigVariant> {
-        [&self.production_variants, &self.shadow_production_variants]
-            .into_iter()
-            .flatten()
-            .flatten()
+        self.production_variants.iter().chain(&self.shadow_production_variants).flatten()
     }
 }
 
@@ -207,34 +195,13 @@ pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
     Timestamp::from_second(seconds? as i64).ok()
 }
 
-/// Takes a page apart that has its results under a key, which every page has.
-pub(super) fn under<T: DeserializeOwned>(
-    key: &str,
-) -> impl Fn(&'static str, Value) -> Outcome<Part<T>> {
-    move |action, page| rows(&SAGEMAKER.paging, action, page, key)
-}
-
-/// What a page has under a key, and the token of the page after it.
-///
-/// # Errors
-/// When the key is absent, or is that of something else.
-pub(super) fn rows<T: DeserializeOwned>(
-    paging: &Paging,
-    action: &'static str,
-    mut page: Value,
-    key: &str,
-) -> Outcome<Part<T>> {
-    let rows = page.get_mut(key).map_or(Value::Null, Value::take);
-    let rows = serde_json::from_value(rows).map_err(|error| {
-        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, format!("{key}: {error}"))
-    })?;
-    Ok((rows, page.get(paging.token_key).and_then(Value::as_str).map(str::to_owned)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sources::aws::pages;
+    use crate::domain::FailureKind;
+    use crate::sources::Outcome;
+    use crate::sources::aws::answers;
+    use serde::de::DeserializeOwned;
     use serde_json::json;
     use std::cell::RefCell;
 
@@ -243,7 +210,7 @@ mod tests {
         key: &str,
         ask: impl AsyncFn(Value) -> Outcome<Value>,
     ) -> Outcome<Vec<T>> {
-        pages::listed(action, &SAGEMAKER.paging, json!({}), ask, under(key)).await
+        answers::listed((action, key), &SAGEMAKER.paging, json!({}), ask).await
     }
 
     #[tokio::test]

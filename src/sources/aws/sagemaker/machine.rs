@@ -180,12 +180,9 @@ impl Place {
         instances: &mut Vec<Instance>,
     ) -> Result<(), Cause> {
         let reserved = variant.capacity_reservation_config.as_ref();
-        let lifecycle =
-            if reserved.is_some_and(|reservation| reservation.ml_reservation_arn.is_some()) {
-                Lifecycle::CapacityBlock
-            } else {
-                Lifecycle::OnDemand
-            };
+        let is_planned =
+            reserved.is_some_and(|reservation| reservation.ml_reservation_arn.is_some());
+        let lifecycle = if is_planned { Lifecycle::CapacityBlock } else { Lifecycle::OnDemand };
         let mut index: u32 = 0;
         for (named_type, count) in types(variant, config) {
             if count == Some(0) {

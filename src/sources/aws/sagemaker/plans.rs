@@ -1,10 +1,10 @@
 //! Training plans: capacity that is paid for ahead, with what of it is in use.
 
-use super::listed::{SAGEMAKER, instant, under};
+use super::listed::{SAGEMAKER, instant};
 use crate::domain::{Currency, PlanStatus, TrainingPlan};
 use crate::sources::Outcome;
+use crate::sources::aws::answers::answers;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::aws::signed::answers;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::json;
@@ -39,8 +39,9 @@ answers! { "PascalCase":
 /// # Errors
 /// When they cannot be listed.
 pub(super) async fn plans(clients: &RegionClients, account: &str) -> Outcome<Vec<TrainingPlan>> {
-    let read = under::<Summary>("TrainingPlanSummaries");
-    let summaries = clients.ask_list(&SAGEMAKER, "ListTrainingPlans", json!({}), read).await?;
+    let summaries: Vec<Summary> = clients
+        .ask_list(&SAGEMAKER, "ListTrainingPlans", "TrainingPlanSummaries", json!({}))
+        .await?;
     let lasting = summaries.into_iter().filter(|summary| !OVER.contains(&summary.status.as_str()));
     Ok(lasting.map(|summary| summary.plan(account, &clients.region)).collect())
 }

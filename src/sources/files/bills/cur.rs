@@ -3,84 +3,19 @@
 //! Amortized costs are as AWS's Cloud Intelligence Dashboards define them
 //! (`cid/builtin/core/data/queries/cid/summary_view.sql` of 2026-08-14).
 
-use super::fields::{Fields, Moment, Places, field_names};
-use super::fields::{Read, month, period};
-use super::usage::{is_hours, is_spot, kind_of, system_in, tenancy_of, type_in, type_of};
-use crate::catalog::leading_region;
+use super::fields::{Field, Fields};
+use super::values::{is_hours, is_spot, kind_of, system_in, tenancy_of, type_in, type_of};
 use crate::domain::{
-    BillCosts, BillLine, CommitmentTerm, Currency, LineKind, OperatingSystem, PodShare,
-    PriceOption, Provider, PurchaseOption, SharedPart, bare_id,
+    BillCosts, BillLine, CommitmentTerm, LineKind, OperatingSystem, PodShare, PriceOption,
+    Provider, PurchaseOption, SharedPart, bare_id,
 };
 use rust_decimal::Decimal;
-
-// As version 2 calls them; those of the version before become this in `snake`.
-field_names! {
-    LineType: ["line_item_line_item_type"],
-    Billed: ["line_item_unblended_cost"],
-    Currency: ["line_item_currency_code"],
-    Account: ["line_item_usage_account_id"],
-    Payer: ["bill_payer_account_id"],
-    Month: ["bill_billing_period_start_date"],
-    Invoice: ["bill_invoice_id"],
-    Start: ["line_item_usage_start_date"],
-    End: ["line_item_usage_end_date"],
-    Product: ["line_item_product_code"],
-    UsageType: ["line_item_usage_type"],
-    Operation: ["line_item_operation"],
-    Resource: ["line_item_resource_id"],
-    Zone: ["line_item_availability_zone"],
-    Amount: ["line_item_usage_amount"],
-    Description: ["line_item_line_item_description"],
-    NetBilled: ["line_item_net_unblended_cost"],
-    List: ["pricing_public_on_demand_cost"],
-    Unit: ["pricing_unit"],
-    InstanceType: ["product_instance_type"],
-    Region: ["product_region_code", "product_region"],
-    Reservation: ["reservation_reservation_a_r_n", "reservation_reservation_arn"],
-    ReservedCost: ["reservation_effective_cost"],
-    UnusedUpfront: ["reservation_unused_amortized_upfront_fee_for_billing_period"],
-    UnusedRecurring: ["reservation_unused_recurring_fee"],
-    LeaseTerm: ["pricing_lease_contract_length"],
-    LeasePayment: ["pricing_purchase_option"],
-    LeaseClass: ["pricing_offering_class"],
-    Plan: ["savings_plan_savings_plan_a_r_n", "savings_plan_savings_plan_arn"],
-    PlanCost: ["savings_plan_savings_plan_effective_cost"],
-    PlanCommitted: ["savings_plan_total_commitment_to_date"],
-    PlanUsed: ["savings_plan_used_commitment"],
-    PlanTerm: ["savings_plan_purchase_term"],
-    PlanPayment: ["savings_plan_payment_option"],
-    PlanOffer: ["savings_plan_offering_type"],
-    CapacityStatus: ["capacity_reservation_capacity_reservation_status"],
-    SplitParent: ["split_line_item_parent_resource_id"],
-    SplitUsage: ["split_line_item_split_usage"],
-    SplitCost: ["split_line_item_split_cost"],
-    SplitUnused: ["split_line_item_unused_cost"],
-}
 
 /// Columns without which a table is none of these bills.
 pub(super) const REQUIRED: [&str; 2] = ["line_item_line_item_type", "line_item_unblended_cost"];
 
 /// Operations of lines that divide an instance among its pods or tasks.
 const SPLIT_OPERATIONS: [&str; 2] = ["EKSPod-EC2", "ECSTask-EC2"];
-
-/// A column of the version before as version 2 calls it: `lineItem/UsageAccountId` is
-/// `line_item_usage_account_id`.
-pub(super) fn snake(name: &str) -> String {
-    let mut snake = String::with_capacity(name.len() + 8);
-    for c in name.chars() {
-        if c == '/' {
-            snake.push('_');
-        } else if c.is_ascii_uppercase() {
-            if !snake.is_empty() && !snake.ends_with('_') {
-                snake.push('_');
-            }
-            snake.push(c.to_ascii_lowercase());
-        } else {
-            snake.push(c);
-        }
-    }
-    snake
-}
 
 /// What is known of a line before its amounts.
 struct Known {
@@ -92,20 +27,14 @@ struct Known {
     reservation: Option<String>,
 }
 
-/// A line of a bill.
+/// A line of a bill with what is not the same in all forms.
 ///
 /// # Errors
 /// In words, when an amount is none.
-pub(super) fn line(row: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
-    let currency = match row.currency(Field::Currency, assumed)? {
-        Ok(currency) => currency,
-        Err(code) => return Ok(Read::OtherCurrency(code)),
-    };
-    let known = known(&row)?;
-    let (start, end) = (row.moment(Field::Start)?, row.moment(Field::End)?);
-    let resource = row.owned(Field::Resource)?;
+pub(super) fn line(row: &Fields<'_>, shared: BillLine) -> Result<BillLine, String> {
+    let known = known(row)?;
     let share = match known.kind {
-        LineKind::SplitCopy => Some(share(&row, &known, resource.as_deref())?),
+        LineKind::SplitCopy => Some(share(row, &known, shared.resource.as_deref())?),
         _ => None,
     };
     let description = row.text(Field::Description)?;
@@ -116,39 +45,26 @@ pub(super) fn line(row: Fields<'_>, assumed: Option<Currency>) -> Result<Read, S
         known.kind,
         LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment
     );
-    let operation = row.owned(Field::Operation)?;
+    let operation = row.text(Field::Operation)?;
     let commitment = known.plan.as_deref().or(known.reservation.as_deref());
-    let line = BillLine {
+    Ok(BillLine {
         provider: Some(Provider::Aws),
-        payer: row.owned(Field::Payer)?,
-        account: row.owned(Field::Account)?,
-        resource: resource.as_deref().map(|id| bare_id(id).to_owned()),
-        period: period(start, end),
-        billing_month: month(row.moment(Field::Month)?),
-        service: row.owned(Field::Product)?,
-        region: region(&row)?,
         instance_type: instance_type.filter(|_| is_machine),
         operating_system: system(operation.as_deref(), description.as_deref()),
         tenancy: (known.kind == LineKind::Instance).then(|| tenancy_of(&known.usage_type)),
         kind: known.kind,
         purchase_option: Some(known.purchase_option),
-        offer: offer(&row, &known)?,
-        hours: hours(&row, known.kind)?,
-        costs: costs(&row, &known, currency)?,
+        offer: offer(row, &known)?,
+        hours: hours(row, known.kind)?,
+        costs: costs(row, &known, shared.costs)?,
         commitment: commitment.map(|id| bare_id(id).to_owned()),
-        invoice: row.owned(Field::Invoice)?,
-        tag: None,
         share,
-    };
-    Ok(Read::Line {
-        line: Box::new(line.settled()),
-        is_timed: start != Moment::Invalid && end != Moment::Invalid,
-        is_estimate: false,
+        ..shared
     })
 }
 
 fn known(row: &Fields<'_>) -> Result<Known, String> {
-    let line_type = row.owned(Field::LineType)?.unwrap_or_default();
+    let line_type = row.owned(Field::Category)?.unwrap_or_default();
     let usage_type = row.owned(Field::UsageType)?.unwrap_or_default();
     let (plan, reservation) = (row.owned(Field::Plan)?, row.owned(Field::Reservation)?);
     // The order of the dashboards.
@@ -164,7 +80,7 @@ fn known(row: &Fields<'_>) -> Result<Known, String> {
     let operation = row.text(Field::Operation)?;
     let is_split =
         operation.is_some_and(|name| SPLIT_OPERATIONS.iter().any(|split| *split == name));
-    let product = row.text(Field::Product)?;
+    let product = row.text(Field::Service)?;
     let status = row.text(Field::CapacityStatus)?;
     let kind = match line_type.as_str() {
         _ if is_split => LineKind::SplitCopy,
@@ -206,29 +122,17 @@ fn system(operation: Option<&str>, description: Option<&str>) -> Option<Operatin
     Some(OperatingSystem::from_ec2(Some(operation), None, None))
 }
 
-/// The region, else that of the zone.
-fn region(row: &Fields<'_>) -> Result<Option<String>, String> {
-    if let Some(region) = row.owned(Field::Region)? {
-        return Ok(Some(region));
-    }
-    let zone = row.text(Field::Zone)?;
-    let zone = zone.as_deref().unwrap_or_default();
-    let place = zone.trim_end_matches(|c: char| c.is_ascii_lowercase());
-    Ok(leading_region(place).map(str::to_owned))
-}
-
 fn hours(row: &Fields<'_>, kind: LineKind) -> Result<Option<Decimal>, String> {
     if !matches!(kind, LineKind::Instance | LineKind::UnusedReservation) {
         return Ok(None);
     }
     let unit = row.text(Field::Unit)?;
-    let is_other = unit.is_some_and(|unit| !is_hours(&unit));
-    Ok(row.number(Field::Amount)?.filter(|_| !is_other))
+    Ok(row.number(Field::Quantity)?.filter(|_| unit.is_none_or(|unit| is_hours(&unit))))
 }
 
 /// The amounts of a line, and of those the amortized cost by the type of the line.
-fn costs(row: &Fields<'_>, known: &Known, currency: Currency) -> Result<BillCosts, String> {
-    let billed = row.number(Field::Billed)?;
+fn costs(row: &Fields<'_>, known: &Known, shared: BillCosts) -> Result<BillCosts, String> {
+    let billed = shared.billed;
     let is_usage =
         matches!(known.line_type.as_str(), "Usage" | "DiscountedUsage" | "SavingsPlanCoveredUsage");
     let effective = match known.line_type.as_str() {
@@ -255,12 +159,11 @@ fn costs(row: &Fields<'_>, known: &Known, currency: Currency) -> Result<BillCost
         _ => None,
     };
     Ok(BillCosts {
-        currency,
         // A generator of bills writes words here.
-        list: row.number_if_one(Field::List).filter(|_| is_usage),
+        list: row.number(Field::List).ok().flatten().filter(|_| is_usage),
         contracted,
         effective,
-        billed,
+        ..shared
     })
 }
 
@@ -268,7 +171,7 @@ fn costs(row: &Fields<'_>, known: &Known, currency: Currency) -> Result<BillCost
 /// Other refunds of a plan are of what was spread, and count.
 fn is_of_upfront_fee(row: &Fields<'_>) -> Result<bool, String> {
     const FEE: &str = "Refund for one-time fee for Savings Plan ID";
-    let product = row.text(Field::Product)?;
+    let product = row.text(Field::Service)?;
     let description = row.text(Field::Description)?;
     Ok(product.is_some_and(|name| name.contains("SavingsPlans"))
         && description.is_some_and(|text| text.starts_with(FEE)))
@@ -315,8 +218,7 @@ fn term(row: &Fields<'_>, years: Field, payment: Field) -> Result<Option<Commitm
 /// A pod's part, whose ARN ends with `pod/CLUSTER/NAMESPACE/POD/UID`, or a task's, with
 /// `task/CLUSTER/TASK`.
 fn share(row: &Fields<'_>, known: &Known, resource: Option<&str>) -> Result<PodShare, String> {
-    let id = resource.map(bare_id).unwrap_or_default();
-    let parts: Vec<&str> = id.split('/').collect();
+    let parts: Vec<&str> = resource.unwrap_or_default().split('/').collect();
     let (cluster, namespace, name) = match parts.as_slice() {
         ["pod", cluster, namespace, name, ..] => (Some(cluster), Some(namespace), Some(name)),
         ["task", cluster, name, ..] => (Some(cluster), None, Some(name)),
@@ -342,10 +244,4 @@ fn share(row: &Fields<'_>, known: &Known, resource: Option<&str>) -> Result<PodS
         cost: row.number(Field::SplitCost)?,
         unused_cost: row.number(Field::SplitUnused)?,
     })
-}
-
-/// Where the fields are.
-pub(super) fn places(header: &[String]) -> Places {
-    let renamed: Vec<String> = header.iter().map(|name| snake(name)).collect();
-    Places::new(&renamed, NAMES)
 }

@@ -1,10 +1,8 @@
 //! The fields of a row, wherever their columns are, and what a row becomes.
 
 use super::values::{instant, number};
-use crate::domain::{BillLine, Currency, Window, plain_name};
+use crate::domain::{BillForm, Currency, plain_name};
 use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -36,53 +34,122 @@ pub(super) enum Moment {
     Invalid,
 }
 
-/// Where the fields of a form are: a field is a number, and has columns, best first, or none.
+/// The fields of a bill, each with the columns that it may be in, best first: those of a Cost and
+/// Usage Report, as its version 2 calls them, and those of FOCUS.
+macro_rules! fields {
+    ($($field:ident: [$($report:literal),*] [$($focus:literal),*],)+) => {
+        #[derive(Debug, Clone, Copy)]
+        pub(super) enum Field { $($field,)+ }
+
+        const COLUMNS: &[[&[&str]; 2]] = &[$([&[$($report),*], &[$($focus),*]],)+];
+    };
+}
+
+fields! {
+    Account: ["line_item_usage_account_id"] ["SubAccountId"],
+    Billed: ["line_item_unblended_cost"] ["BilledCost"],
+    CapacityStatus: ["capacity_reservation_capacity_reservation_status"]
+        ["CapacityReservationStatus"],
+    Category: ["line_item_line_item_type"] ["ChargeCategory"],
+    Currency: ["line_item_currency_code"] ["BillingCurrency"],
+    Description: ["line_item_line_item_description"] ["ChargeDescription"],
+    End: ["line_item_usage_end_date"] ["ChargePeriodEnd"],
+    Invoice: ["bill_invoice_id"] ["InvoiceId"],
+    List: ["pricing_public_on_demand_cost"] ["ListCost"],
+    Month: ["bill_billing_period_start_date"] ["BillingPeriodStart"],
+    Payer: ["bill_payer_account_id"] ["BillingAccountId"],
+    Quantity: ["line_item_usage_amount"] ["PricingQuantity"],
+    Region: ["product_region_code", "product_region"] ["RegionId"],
+    Resource: ["line_item_resource_id"] ["ResourceId"],
+    Service: ["line_item_product_code"] ["ServiceName"],
+    Start: ["line_item_usage_start_date"] ["ChargePeriodStart"],
+    Unit: ["pricing_unit"] ["PricingUnit"],
+    // Of FOCUS, columns of AWS and of Azure beside those of the specification, and of gpucost's
+    // own export.
+    Estimate: [] ["x_Estimate"],
+    InstanceType: ["product_instance_type"] ["x_InstanceType", "x_SkuInstanceType"],
+    MeterCategory: [] ["x_SkuMeterCategory"],
+    Operation: ["line_item_operation"] ["x_Operation"],
+    UsageType: ["line_item_usage_type"] ["x_UsageType"],
+    // Of reports alone.
+    LeaseClass: ["pricing_offering_class"] [],
+    LeasePayment: ["pricing_purchase_option"] [],
+    LeaseTerm: ["pricing_lease_contract_length"] [],
+    NetBilled: ["line_item_net_unblended_cost"] [],
+    Plan: ["savings_plan_savings_plan_a_r_n", "savings_plan_savings_plan_arn"] [],
+    PlanCommitted: ["savings_plan_total_commitment_to_date"] [],
+    PlanCost: ["savings_plan_savings_plan_effective_cost"] [],
+    PlanOffer: ["savings_plan_offering_type"] [],
+    PlanPayment: ["savings_plan_payment_option"] [],
+    PlanTerm: ["savings_plan_purchase_term"] [],
+    PlanUsed: ["savings_plan_used_commitment"] [],
+    Reservation: ["reservation_reservation_a_r_n", "reservation_reservation_arn"] [],
+    ReservedCost: ["reservation_effective_cost"] [],
+    SplitCost: ["split_line_item_split_cost"] [],
+    SplitParent: ["split_line_item_parent_resource_id"] [],
+    SplitUnused: ["split_line_item_unused_cost"] [],
+    SplitUsage: ["split_line_item_split_usage"] [],
+    UnusedRecurring: ["reservation_unused_recurring_fee"] [],
+    UnusedUpfront: ["reservation_unused_amortized_upfront_fee_for_billing_period"] [],
+    Zone: ["line_item_availability_zone"] [],
+    // Of FOCUS alone.
+    Consumed: [] ["ConsumedQuantity"],
+    ConsumedUnit: [] ["ConsumedUnit"],
+    Contracted: [] ["ContractedCost"],
+    Details: [] ["SkuPriceDetails", "x_SkuDetails"],
+    Discount: [] ["CommitmentDiscountId"],
+    DiscountCategory: [] ["CommitmentDiscountCategory"],
+    DiscountStatus: [] ["CommitmentDiscountStatus"],
+    DiscountType: [] ["CommitmentDiscountType"],
+    Effective: [] ["EffectiveCost"],
+    Pricing: [] ["PricingCategory"],
+    Provider: [] ["ProviderName", "ServiceProviderName"],
+    ResourceType: [] ["ResourceType"],
+}
+
+/// A column of the version before as version 2 calls it: `lineItem/UsageAccountId` is
+/// `line_item_usage_account_id`.
+pub(super) fn snake(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 8);
+    for c in name.chars() {
+        if c == '/' {
+            snake.push('_');
+        } else if c.is_ascii_uppercase() {
+            if !snake.is_empty() && !snake.ends_with('_') {
+                snake.push('_');
+            }
+            snake.push(c.to_ascii_lowercase());
+        } else {
+            snake.push(c);
+        }
+    }
+    snake
+}
+
+/// Where the fields of a form are.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
+    /// The names of each field.
+    names: Vec<&'static [&'static str]>,
+    /// The columns of each field, best first.
     columns: Vec<Vec<usize>>,
-    names: &'static [&'static [&'static str]],
 }
 
 impl Places {
-    /// Of fields that each have one of some names, compared without regard to case.
-    pub(super) fn new(header: &[String], names: &'static [&'static [&'static str]]) -> Self {
+    /// Of a form whose columns are compared without regard to case.
+    pub(super) fn new(header: &[String], form: BillForm) -> Self {
+        let side = usize::from(form.is_focus());
+        let names: Vec<_> = COLUMNS.iter().map(|names| names[side]).collect();
         let place =
             |name: &&str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
-        Self {
-            columns: names.iter().map(|names| names.iter().filter_map(place).collect()).collect(),
-            names,
-        }
-    }
-
-    fn of(&self, field: usize) -> &[usize] {
-        self.columns.get(field).map_or(&[], Vec::as_slice)
+        let columns = names.iter().map(|names| names.iter().filter_map(place).collect());
+        Self { columns: columns.collect(), names }
     }
 
     pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
         self.columns.iter().flatten().copied()
     }
-
-    fn name(&self, field: usize) -> &'static str {
-        self.names.get(field).copied().unwrap_or_default().first().copied().unwrap_or_default()
-    }
 }
-
-/// The fields of a form, each with the columns that it may be in, best first.
-macro_rules! field_names {
-    ($($field:ident: [$($name:literal),+],)+) => {
-        #[derive(Clone, Copy)]
-        enum Field { $($field,)+ }
-
-        impl From<Field> for usize {
-            fn from(field: Field) -> usize {
-                field as usize
-            }
-        }
-
-        const NAMES: &[&[&str]] = &[$(&[$($name),+],)+];
-    };
-}
-pub(super) use field_names;
 
 /// A row with its fields.
 #[derive(Clone, Copy)]
@@ -93,8 +160,8 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Of the columns of a field, the first that says something in this row.
-    fn cell(&self, field: impl Into<usize>) -> Result<Cell<'a>, String> {
-        for column in self.places.of(field.into()) {
+    fn cell(&self, field: Field) -> Result<Cell<'a>, String> {
+        for column in &self.places.columns[field as usize] {
             let cell = self.row.cell(*column)?;
             let is_stated = match cell {
                 Cell::Absent => false,
@@ -109,7 +176,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A text that is there: neither empty nor the word `null`.
-    pub(super) fn text(&self, field: impl Into<usize>) -> Result<Option<Cow<'a, str>>, String> {
+    pub(super) fn text(&self, field: Field) -> Result<Option<Cow<'a, str>>, String> {
         Ok(match self.cell(field)? {
             Cell::Text(text) => stated(text).map(Cow::Borrowed),
             Cell::Number(number) => Some(Cow::Owned(number.to_string())),
@@ -119,11 +186,11 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether a text is there that is a word, in any case.
-    pub(super) fn is(&self, field: impl Into<usize>, word: &str) -> Result<bool, String> {
+    pub(super) fn is(&self, field: Field, word: &str) -> Result<bool, String> {
         Ok(self.text(field)?.is_some_and(|text| text.eq_ignore_ascii_case(word)))
     }
 
-    pub(super) fn owned(&self, field: impl Into<usize>) -> Result<Option<String>, String> {
+    pub(super) fn owned(&self, field: Field) -> Result<Option<String>, String> {
         Ok(self.text(field)?.map(Cow::into_owned))
     }
 
@@ -131,15 +198,14 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// When what is there is not a number: an amount is never left out unseen.
-    pub(super) fn number(&self, field: impl Into<usize>) -> Result<Option<Decimal>, String> {
-        let field = field.into();
+    pub(super) fn number(&self, field: Field) -> Result<Option<Decimal>, String> {
         match self.cell(field)? {
             Cell::Number(number) => Ok(Some(number)),
             Cell::Text(text) => match stated(text) {
                 // Python's absent value, which some generators of bills print.
                 None | Some("None") => Ok(None),
                 Some(text) => number(text).map(Some).ok_or_else(|| {
-                    let name = self.places.name(field);
+                    let name = self.places.names[field as usize][0];
                     format!("`{text}` in `{name}` is not a number of at most 10^10")
                 }),
             },
@@ -153,23 +219,16 @@ impl<'a> Fields<'a> {
     /// When the row does not say it, and none is assumed.
     pub(super) fn currency(
         &self,
-        field: impl Into<usize>,
         assumed: Option<Currency>,
     ) -> Result<Result<Currency, String>, String> {
         // ISO 4217 writes codes in capitals, and some exports do not.
-        Ok(match self.owned(field)?.map(|code| code.to_uppercase()) {
+        Ok(match self.owned(Field::Currency)?.map(|code| code.to_uppercase()) {
             Some(code) => Currency::from_name(&code).ok_or(code),
             None => Ok(assumed.ok_or("it does not say its currency")?),
         })
     }
 
-    /// A number that is there. Text that is none is absent, in columns that decide no sum of
-    /// what is paid.
-    pub(super) fn number_if_one(&self, field: impl Into<usize>) -> Option<Decimal> {
-        self.number(field).ok().flatten()
-    }
-
-    pub(super) fn moment(&self, field: impl Into<usize>) -> Result<Moment, String> {
+    pub(super) fn moment(&self, field: Field) -> Result<Moment, String> {
         Ok(match self.cell(field)? {
             Cell::Time(at) => Moment::At(at),
             Cell::Text(text) => match stated(text) {
@@ -262,37 +321,7 @@ impl TagPlaces {
 
 /// The key of a tag as people type it: AWS puts `user:` or `user_` before those of users.
 fn plain_tag(key: &str) -> String {
-    let own = ["user:", "user_"].iter().find_map(|head| key.strip_prefix(head));
-    plain_name(own.unwrap_or(key))
-}
-
-/// A row that was read.
-pub(super) enum Read {
-    Line {
-        line: Box<BillLine>,
-        /// Whether its times, where it has some, are times.
-        is_timed: bool,
-        /// Whether it is an estimate of gpucost's own, and was never billed.
-        is_estimate: bool,
-    },
-    /// In a currency that gpucost has no amounts in, by its code.
-    OtherCurrency(String),
-}
-
-/// The first day of the month of UTC in which a time is; absent where there is none.
-pub(super) fn month(moment: Moment) -> Option<Date> {
-    match moment {
-        Moment::At(at) => Some(at.to_zoned(TimeZone::UTC).date().first_of_month()),
-        Moment::Absent | Moment::Invalid => None,
-    }
-}
-
-/// The period between two times; absent where it has none.
-pub(super) fn period(start: Moment, end: Moment) -> Option<Window> {
-    match (start, end) {
-        (Moment::At(start), Moment::At(end)) if start <= end => Some(Window { start, end }),
-        _ => None,
-    }
+    plain_name(["user:", "user_"].iter().find_map(|head| key.strip_prefix(head)).unwrap_or(key))
 }
 
 #[cfg(test)]
@@ -313,26 +342,26 @@ mod tests {
 
     #[test]
     fn what_is_absent_is_neither_text_nor_zero() {
-        const NAMES: &[&[&str]] = &[&["a"], &["b", "bb"], &["c"]];
-        let places = Places::new(&header(&["BB", "a"]), NAMES);
+        let header = header(&["X_SKUINSTANCETYPE", "BilledCost"]);
+        let places = Places::new(&header, BillForm::Focus10);
         let row = Texts(vec!["NULL", " x "]);
         let fields = Fields { row: &row, places: &places };
-        assert_eq!(fields.owned(0_usize), Ok(Some("x".to_owned())));
-        assert_eq!(fields.owned(1_usize), Ok(None));
-        assert_eq!(fields.number(1_usize), Ok(None));
-        assert_eq!(fields.number(2_usize), Ok(None));
-        let error = fields.number(0_usize).expect_err("no number");
-        assert_eq!(error, "`x` in `a` is not a number of at most 10^10");
+        assert_eq!(fields.owned(Field::Billed), Ok(Some("x".to_owned())));
+        assert_eq!(fields.owned(Field::InstanceType), Ok(None));
+        assert_eq!(fields.number(Field::InstanceType), Ok(None));
+        assert_eq!(fields.number(Field::List), Ok(None));
+        let error = fields.number(Field::Billed).expect_err("no number");
+        assert_eq!(error, "`x` in `BilledCost` is not a number of at most 10^10");
     }
 
     #[test]
     fn of_several_columns_the_first_that_says_something_counts() {
-        const NAMES: &[&[&str]] = &[&["a", "x_a"]];
-        let places = Places::new(&header(&["x_a", "a"]), NAMES);
+        let header = header(&["product_region", "product_region_code"]);
+        let places = Places::new(&header, BillForm::Cur2);
         let of = |cells: [&'static str; 2]| {
             let row = Texts(cells.to_vec());
             let fields = Fields { row: &row, places: &places };
-            fields.owned(0_usize).expect("a text")
+            fields.owned(Field::Region).expect("a text")
         };
         assert_eq!(of(["one", "two"]).as_deref(), Some("two"));
         assert_eq!(of(["one", "NULL"]).as_deref(), Some("one"));

@@ -1,53 +1,13 @@
 //! Lines of bills in FOCUS, versions 1.0 to 1.3, of any provider.
 
-use super::fields::{Fields, Moment, Places, field_names};
-use super::fields::{Read, month, period};
-use super::usage::{is_hours, is_type, kind_of, system_in, tenancy_of, type_in, type_of};
+use super::fields::{Field, Fields};
+use super::values::{is_hours, is_type, kind_of, system_in, tenancy_of, type_in, type_of};
 use crate::domain::{
-    BillCosts, BillLine, Currency, LineKind, OperatingSystem, PriceOption, Provider,
-    PurchaseOption, Tenancy, bare_id,
+    BillCosts, BillLine, LineKind, OperatingSystem, PriceOption, Provider, PurchaseOption, Tenancy,
+    bare_id,
 };
 use rust_decimal::Decimal;
 use serde_json::Value;
-
-field_names! {
-    Category: ["ChargeCategory"],
-    Billed: ["BilledCost"],
-    Effective: ["EffectiveCost"],
-    List: ["ListCost"],
-    Contracted: ["ContractedCost"],
-    Currency: ["BillingCurrency"],
-    Provider: ["ProviderName", "ServiceProviderName"],
-    Payer: ["BillingAccountId"],
-    Month: ["BillingPeriodStart"],
-    Account: ["SubAccountId"],
-    Invoice: ["InvoiceId"],
-    Start: ["ChargePeriodStart"],
-    End: ["ChargePeriodEnd"],
-    Service: ["ServiceName"],
-    Region: ["RegionId"],
-    Resource: ["ResourceId"],
-    ResourceType: ["ResourceType"],
-    Description: ["ChargeDescription"],
-    Pricing: ["PricingCategory"],
-    Quantity: ["PricingQuantity"],
-    Unit: ["PricingUnit"],
-    Consumed: ["ConsumedQuantity"],
-    ConsumedUnit: ["ConsumedUnit"],
-    Discount: ["CommitmentDiscountId"],
-    DiscountCategory: ["CommitmentDiscountCategory"],
-    DiscountType: ["CommitmentDiscountType"],
-    DiscountStatus: ["CommitmentDiscountStatus"],
-    CapacityStatus: ["CapacityReservationStatus"],
-    Details: ["SkuPriceDetails", "x_SkuDetails"],
-    // Columns of AWS and of Azure beside those of the specification, and of gpucost's own
-    // export.
-    UsageType: ["x_UsageType"],
-    Operation: ["x_Operation"],
-    InstanceType: ["x_InstanceType", "x_SkuInstanceType"],
-    MeterCategory: ["x_SkuMeterCategory"],
-    Estimate: ["x_Estimate"],
-}
 
 /// Columns without which a table is not FOCUS.
 pub(super) const REQUIRED: [&str; 3] = ["ChargeCategory", "BilledCost", "EffectiveCost"];
@@ -57,10 +17,6 @@ pub(super) const REQUIRED: [&str; 3] = ["ChargeCategory", "BilledCost", "Effecti
 const TYPE_KEYS: [&str; 6] =
     ["InstanceType", "x_InstanceType", "ServiceType", "x_ServiceType", "VMSize", "x_VMSize"];
 
-pub(super) fn places(header: &[String]) -> Places {
-    Places::new(header, NAMES)
-}
-
 /// What is known of the machine of a line, if it is about one.
 #[derive(Default)]
 struct Machine {
@@ -69,35 +25,22 @@ struct Machine {
     tenancy: Option<Tenancy>,
 }
 
-/// A line of a bill.
+/// A line of a bill with what is not the same in all forms.
 ///
 /// # Errors
 /// In words, when an amount is none.
-pub(super) fn line(row: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
-    let currency = match row.currency(Field::Currency, assumed)? {
-        Ok(currency) => currency,
-        Err(code) => return Ok(Read::OtherCurrency(code)),
-    };
+pub(super) fn line(row: &Fields<'_>, shared: BillLine) -> Result<BillLine, String> {
     let provider = row.text(Field::Provider)?.as_deref().and_then(provider_of);
-    let purchase_option = purchase_option(&row)?;
-    let hours = hours(&row)?;
-    let machine = machine(&row, provider)?;
-    let kind = kind(&row, machine.instance_type.is_some() && hours.is_some())?;
+    let purchase_option = purchase_option(row)?;
+    let hours = hours(row)?;
+    let machine = machine(row, provider)?;
+    let kind = kind(row, machine.instance_type.is_some() && hours.is_some())?;
     let is_machine =
         matches!(kind, LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment);
     let machine = if is_machine { machine } else { Machine::default() };
     let is_instance = kind == LineKind::Instance;
-    let (start, end) = (row.moment(Field::Start)?, row.moment(Field::End)?);
-    let bare = |id: Option<String>| id.map(|id| bare_id(&id).to_owned());
-    let line = BillLine {
+    Ok(BillLine {
         provider,
-        payer: row.owned(Field::Payer)?,
-        account: row.owned(Field::Account)?,
-        resource: bare(row.owned(Field::Resource)?),
-        period: period(start, end),
-        billing_month: month(row.moment(Field::Month)?),
-        service: row.owned(Field::Service)?,
-        region: row.owned(Field::Region)?,
         instance_type: machine.instance_type,
         operating_system: machine.operating_system,
         tenancy: machine.tenancy.filter(|_| is_instance),
@@ -106,35 +49,24 @@ pub(super) fn line(row: Fields<'_>, assumed: Option<Currency>) -> Result<Read, S
         offer: purchase_option.filter(|_| is_instance).and_then(offer),
         hours: hours.filter(|_| is_instance || kind == LineKind::UnusedReservation),
         costs: BillCosts {
-            currency,
             list: row.number(Field::List)?,
             contracted: row.number(Field::Contracted)?,
             effective: row.number(Field::Effective)?,
-            billed: row.number(Field::Billed)?,
+            ..shared.costs
         },
-        commitment: bare(row.owned(Field::Discount)?),
-        invoice: row.owned(Field::Invoice)?,
-        tag: None,
-        share: None,
-    };
-    Ok(Read::Line {
-        line: Box::new(line.settled()),
-        is_timed: start != Moment::Invalid && end != Moment::Invalid,
-        is_estimate: row.text(Field::Estimate)?.is_some(),
+        commitment: row.text(Field::Discount)?.map(|id| bare_id(&id).to_owned()),
+        ..shared
     })
 }
 
 fn provider_of(name: &str) -> Option<Provider> {
-    let is = |known: &[&str]| known.iter().any(|alias| name.eq_ignore_ascii_case(alias));
-    if is(&["AWS", "Amazon Web Services"]) {
-        Some(Provider::Aws)
-    } else if is(&["Microsoft", "Azure", "Microsoft Azure"]) {
-        Some(Provider::Azure)
-    } else if is(&["Google Cloud", "Google", "GCP", "Google Cloud Platform"]) {
-        Some(Provider::Gcp)
-    } else {
-        None
-    }
+    let known: [(&[&str], Provider); 3] = [
+        (&["AWS", "Amazon Web Services"], Provider::Aws),
+        (&["Microsoft", "Azure", "Microsoft Azure"], Provider::Azure),
+        (&["Google Cloud", "Google", "GCP", "Google Cloud Platform"], Provider::Gcp),
+    ];
+    let is_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    known.into_iter().find(|(names, _)| is_of(names)).map(|(_, provider)| provider)
 }
 
 /// The offer of an option that needs no term to be named.

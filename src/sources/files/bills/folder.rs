@@ -7,7 +7,7 @@
 //! and of FOCUS from AWS, are below `metadata`; those of the version before are beside the
 //! folders of the readings.
 
-use super::error::BillError;
+use super::BillError;
 use crate::sources::files::shared::bounded::read_written;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,17 +35,6 @@ pub(super) struct Files {
     pub(super) superseded: u64,
 }
 
-/// # Errors
-/// When a folder cannot be read, has no bill, or does not say which reading is the latest.
-pub(super) fn files_of(paths: &[PathBuf]) -> Result<Files, BillError> {
-    let mut files = Files::default();
-    for path in paths {
-        files.add(files_in(path)?);
-    }
-    check_twice(&files.read)?;
-    Ok(files)
-}
-
 impl Files {
     pub(super) fn add(&mut self, other: Self) {
         self.read.extend(other.read);
@@ -54,14 +43,30 @@ impl Files {
 }
 
 /// The file itself, or those of a folder that count.
-pub(super) fn files_in(path: &Path) -> Result<Files, BillError> {
-    if !path.is_dir() {
-        return Ok(Files { read: vec![path.to_owned()], superseded: 0 });
+///
+/// # Errors
+/// When a folder cannot be read, has no bill, or does not say which reading is the latest.
+pub(super) fn files_in(given: &Path) -> Result<Files, BillError> {
+    if !given.is_dir() {
+        return Ok(Files { read: vec![given.to_owned()], superseded: 0 });
     }
-    let (root, mut leading) = based(path);
+    // Names begin above a folder that is itself that of a billing period.
+    let whole = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
+    let period = whole.file_name().and_then(|name| name.to_str()).filter(|name| is_period(name));
+    let (root, leading) = match (whole.parent(), period) {
+        (Some(above), Some(period)) => (above.to_owned(), format!("{period}/")),
+        _ => (given.to_owned(), String::new()),
+    };
     let mut names = Vec::new();
-    walk(path, &mut leading, &mut names)?;
-    latest(Tree { given: path, root: &root, names }, &|names| read_written(&path_of(&root, names)))
+    walk(given, &leading, &mut names)?;
+    let manifest = |name: &String| {
+        let path = path_of(&root, name);
+        let bytes = read_written(&path).map_err(|source| BillError::Io { path, source })?;
+        Ok((name.clone(), bytes))
+    };
+    let manifests = names.iter().filter(|name| is_of_period(name)).map(manifest);
+    let manifests = manifests.collect::<Result<_, _>>()?;
+    latest(Tree { given, root, names, manifests })
 }
 
 /// # Errors
@@ -71,82 +76,15 @@ pub(super) fn check_twice(paths: &[PathBuf]) -> Result<(), BillError> {
     for path in paths {
         // A pipe has no other name.
         let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let is_named_once = path.is_file() || path.starts_with(IN_BUCKETS);
-        if is_named_once && !seen.insert(name) {
+        if (path.is_file() || path.starts_with(IN_BUCKETS)) && !seen.insert(name) {
             return Err(BillError::Alike { path: path.clone(), earlier: path.clone() });
         }
     }
     Ok(())
 }
 
-/// A file below a folder, by the names that lead to it from there.
-pub(super) type Names = Vec<String>;
-
-/// What lies below a folder, or a prefix of a bucket.
-pub(super) struct Tree<'a> {
-    /// As it was named.
-    pub(super) given: &'a Path,
-    /// Where the names lead from.
-    pub(super) root: &'a Path,
-    /// Files of bills, and manifests.
-    pub(super) names: Vec<Names>,
-}
-
-/// The files of a tree that count; `read` gives a manifest.
-///
-/// # Errors
-/// As of [`files_of`].
-pub(super) fn latest(
-    tree: Tree<'_>,
-    read: &dyn Fn(&[String]) -> io::Result<Vec<u8>>,
-) -> Result<Files, BillError> {
-    let (given, folder) = (tree.given, tree.root);
-    let mut names = tree.names;
-    names.sort();
-    let (manifests, files): (Vec<Names>, Vec<Names>) =
-        names.into_iter().partition(|names| last(names).to_lowercase().ends_with(MANIFEST));
-    let mut listed: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
-    for names in manifests.iter().filter(|names| is_of_period(names)) {
-        add_manifest(folder, names, read, &mut listed)?;
-    }
-    let mut periods: BTreeMap<Names, Vec<Names>> = BTreeMap::new();
-    let mut chosen = Files::default();
-    for names in files {
-        match place_of_period(&names) {
-            Some(place) => {
-                periods.entry(names[..=place].to_vec()).or_default().push(names);
-            }
-            None => chosen.read.push(path_of(folder, &names)),
-        }
-    }
-    for (period, files) in periods {
-        let readings = Readings { folder, period };
-        let (read, superseded) = readings.latest(files, &listed)?;
-        chosen.read.extend(read);
-        chosen.superseded += superseded;
-    }
-    if chosen.read.is_empty() {
-        return Err(BillError::Form {
-            path: given.to_owned(),
-            message: "it contains no files of a bill".to_owned(),
-        });
-    }
-    chosen.read.sort();
-    Ok(chosen)
-}
-
-/// Where the names of the files of a folder begin: above it where it is itself that of a
-/// billing period, and at it elsewhere.
-fn based(folder: &Path) -> (PathBuf, Names) {
-    let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    let name = whole.file_name().and_then(|name| name.to_str());
-    match (whole.parent(), name) {
-        (Some(above), Some(name)) if is_period(name) => (above.to_owned(), vec![name.to_owned()]),
-        _ => (folder.to_owned(), Vec::new()),
-    }
-}
-
-fn walk(folder: &Path, names: &mut Names, into: &mut Vec<Names>) -> Result<(), BillError> {
+/// Adds the files of bills in a folder and below by their names, which begin in the same way.
+fn walk(folder: &Path, leading: &str, into: &mut Vec<String>) -> Result<(), BillError> {
     let failed = |source| BillError::Io { path: folder.to_owned(), source };
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -155,17 +93,23 @@ fn walk(folder: &Path, names: &mut Names, into: &mut Vec<Names>) -> Result<(), B
         if is_passed(&name) {
             continue;
         }
-        let kind = entry.file_type().map_err(failed)?;
-        names.push(name);
-        if kind.is_dir() && names.len() < DEEPEST {
-            walk(&entry.path(), names, into)?;
-        } else if !kind.is_dir() && is_of_bill(last(names)) {
-            into.push(names.clone());
+        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        let name = format!("{leading}{name}");
+        if is_folder && name.split('/').count() < DEEPEST {
+            walk(&entry.path(), &format!("{name}/"), into)?;
+        } else if !is_folder && is_of_bill(&name) {
+            into.push(name);
         }
-        names.pop();
-        if into.len() > MOST_FILES {
-            return Err(failed(too_many()));
-        }
+        check_number(into.len()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// When there are more files than are read.
+pub(super) fn check_number(files: usize) -> io::Result<()> {
+    if files > MOST_FILES {
+        return Err(io::Error::other(format!("more than {MOST_FILES} files")));
     }
     Ok(())
 }
@@ -176,48 +120,10 @@ fn is_passed(name: &str) -> bool {
     name.starts_with(['.', '_']) || name == "cost_and_usage_data_status"
 }
 
-fn too_many() -> io::Error {
-    io::Error::other(format!("more than {MOST_FILES} files"))
-}
-
-/// The names of objects below a prefix that are of a bill; `below` counts the parts that the
-/// prefix has.
-///
-/// # Errors
-/// When there are more than are read.
-pub(super) fn names_of(
-    objects: impl Iterator<Item = String>,
-    below: usize,
-) -> io::Result<Vec<Names>> {
-    let mut files = Vec::new();
-    for object in objects {
-        let names: Names = object.split('/').map(str::to_owned).collect();
-        let own = names.get(below..).unwrap_or_default();
-        let is_read = own.len() <= DEEPEST && !own.iter().any(|name| is_passed(name));
-        if is_read && is_of_bill(last(&names)) {
-            files.push(names);
-        }
-        if files.len() > MOST_FILES {
-            return Err(too_many());
-        }
-    }
-    Ok(files)
-}
-
-/// Whether a name is that of a single file of a bill.
-pub(super) fn is_file_name(name: &str) -> bool {
-    is_of_bill(name) && !name.to_lowercase().ends_with(MANIFEST)
-}
-
-/// Whether it is a manifest that lies in the folder of its period itself. Copies for each reading
-/// lie below it.
-pub(super) fn is_of_period(names: &[String]) -> bool {
-    let is_manifest = last(names).to_lowercase().ends_with(MANIFEST);
-    is_manifest && place_of_period(names).is_some_and(|place| place + 2 == names.len())
-}
-
-fn last(names: &[String]) -> &str {
-    names.last().map_or("", String::as_str)
+/// Whether the name of an object below a prefix of so many parts is of a bill.
+pub(super) fn is_read(name: &str, prefix_parts: usize) -> bool {
+    let mut own = name.split('/').skip(prefix_parts);
+    own.clone().count() <= DEEPEST && !own.any(is_passed) && is_of_bill(name)
 }
 
 fn is_of_bill(name: &str) -> bool {
@@ -225,148 +131,179 @@ fn is_of_bill(name: &str) -> bool {
     name.ends_with(MANIFEST) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-pub(super) fn path_of(folder: &Path, names: &[String]) -> PathBuf {
-    names.iter().fold(folder.to_owned(), |path, name| path.join(name))
+fn is_manifest(name: &str) -> bool {
+    name.to_lowercase().ends_with(MANIFEST)
 }
 
-/// Which of the names is that of a billing period: `BILLING_PERIOD=2026-10`, or
-/// `20261001-20261101`.
-fn place_of_period(names: &[String]) -> Option<usize> {
-    names.get(..names.len().saturating_sub(1))?.iter().rposition(|name| is_period(name))
+/// Whether a name is that of a single file of a bill.
+pub(super) fn is_file_name(name: &str) -> bool {
+    is_of_bill(name) && !is_manifest(name)
 }
 
+/// Whether it is a manifest that lies in the folder of its period itself. Copies for each reading
+/// lie below it.
+pub(super) fn is_of_period(name: &str) -> bool {
+    is_manifest(name) && period_of(name).is_some_and(|(_, rest)| !rest.contains('/'))
+}
+
+pub(super) fn path_of(root: &Path, name: &str) -> PathBuf {
+    name.split('/').fold(root.to_owned(), |path, part| path.join(part))
+}
+
+/// The last part of a name.
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or_default()
+}
+
+/// The folder of the billing period that a file is in or below, and its name from there.
+fn period_of(name: &str) -> Option<(&str, &str)> {
+    let mut slashes = name.rmatch_indices('/');
+    let (slash, _) = slashes.find(|(slash, _)| is_period(last(&name[..*slash])))?;
+    Some((&name[..slash], &name[slash + 1..]))
+}
+
+/// The name of a file from that of its billing period on.
+fn from_period(name: &str) -> Option<&str> {
+    let (period, _) = period_of(name)?;
+    Some(&name[period.len() - last(period).len()..])
+}
+
+/// Whether a name is that of a billing period: `BILLING_PERIOD=2026-10`, or `20261001-20261101`.
 fn is_period(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    if lower.starts_with("billing_period=") {
-        return true;
-    }
     let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-    name.split_once('-').is_some_and(|(first, last)| is_day(first) && is_day(last))
+    name.to_lowercase().starts_with("billing_period=")
+        || name.split_once('-').is_some_and(|(first, last)| is_day(first) && is_day(last))
+}
+
+/// What lies below a folder, or a prefix of a bucket. Names have slashes between their parts.
+pub(super) struct Tree<'a> {
+    /// As it was named.
+    pub(super) given: &'a Path,
+    /// Where the names lead from.
+    pub(super) root: PathBuf,
+    /// Files of bills, and manifests.
+    pub(super) names: Vec<String>,
+    /// Those manifests that lie in the folder of a period, with what they hold.
+    pub(super) manifests: Vec<(String, Vec<u8>)>,
+}
+
+/// The files of a tree that count.
+///
+/// # Errors
+/// As of [`files_in`].
+pub(super) fn latest(mut tree: Tree<'_>) -> Result<Files, BillError> {
+    tree.manifests.sort();
+    let listed = tree.manifests.iter().map(|(name, text)| Listed::read(&tree.root, name, text));
+    let listed: Vec<Listed> = listed.collect::<Result<_, _>>()?;
+    let mut periods: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut chosen = Files::default();
+    for name in tree.names.iter().filter(|name| !is_manifest(name)) {
+        match period_of(name) {
+            Some((period, _)) => periods.entry(period).or_default().push(name),
+            None => chosen.read.push(path_of(&tree.root, name)),
+        }
+    }
+    for (period, files) in periods {
+        chosen.add(latest_of(&tree.root, period, &files, &listed)?);
+    }
+    if chosen.read.is_empty() {
+        return Err(BillError::Form {
+            path: tree.given.to_owned(),
+            message: "it contains no files of a bill".to_owned(),
+        });
+    }
+    chosen.read.sort();
+    Ok(chosen)
 }
 
 /// The files that a manifest lists, by their names from the period on.
-struct Listed {
+struct Listed<'a> {
     manifest: PathBuf,
-    /// The names that lead to the folder that it lies in, which is that of a period.
-    period: Names,
+    /// The folder that it lies in, which is that of a period.
+    period: &'a str,
     files: BTreeSet<String>,
 }
 
-impl Listed {
+impl<'a> Listed<'a> {
+    fn read(root: &Path, name: &'a str, text: &[u8]) -> Result<Self, BillError> {
+        let manifest = path_of(root, name);
+        let document: Value = serde_json::from_slice(text).map_err(|error| BillError::Form {
+            path: manifest.clone(),
+            message: error.to_string(),
+        })?;
+        let lists = LISTS.iter().filter_map(|list| document.get(list)?.as_array());
+        let named = lists.flatten().filter_map(Value::as_str);
+        let files = named.filter_map(from_period).map(str::to_owned).collect();
+        let (period, _) = name.rsplit_once('/').unwrap_or_default();
+        Ok(Self { manifest, period, files })
+    }
+
     /// Whether it is the manifest of the export that has a folder of a period: it lies there,
     /// or in the folder of that name below `metadata` where the files are below `data`.
-    fn is_of(&self, period: &[String]) -> bool {
-        let is_beside = |own: &str, other: &str| own == "metadata" && other == "data";
-        self.period.len() == period.len()
-            && self
-                .period
-                .iter()
-                .zip(period)
-                .all(|(own, other)| own == other || is_beside(own, other))
-    }
-}
-
-/// Takes in a manifest of a period.
-fn add_manifest(
-    folder: &Path,
-    names: &[String],
-    read: &dyn Fn(&[String]) -> io::Result<Vec<u8>>,
-    listed: &mut BTreeMap<String, Vec<Listed>>,
-) -> Result<(), BillError> {
-    let Some(place) = place_of_period(names) else { return Ok(()) };
-    let path = path_of(folder, names);
-    let bytes = read(names).map_err(|source| BillError::Io { path: path.clone(), source })?;
-    let document: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| BillError::Form { path: path.clone(), message: error.to_string() })?;
-    let lists = LISTS.iter().filter_map(|list| document.get(list)?.as_array());
-    let named = lists.flatten().filter_map(Value::as_str);
-    let from_period = |file: &str| -> Option<String> {
-        let parts: Vec<String> = file.split('/').map(str::to_owned).collect();
-        let place = place_of_period(&parts)?;
-        Some(parts[place..].join("/"))
-    };
-    let manifest = Listed {
-        files: named.filter_map(from_period).collect(),
-        manifest: path,
-        period: names[..=place].to_vec(),
-    };
-    listed.entry(names[place].clone()).or_default().push(manifest);
-    Ok(())
-}
-
-/// What a folder has of a billing period.
-struct Readings<'a> {
-    folder: &'a Path,
-    /// The names that lead to it.
-    period: Names,
-}
-
-impl Readings<'_> {
-    /// The files of the latest reading, and how many are of others.
-    fn latest(
-        &self,
-        files: Vec<Names>,
-        listed: &BTreeMap<String, Vec<Listed>>,
-    ) -> Result<(Vec<PathBuf>, u64), BillError> {
-        let period = last(&self.period);
-        let tail = |names: &Names| names[self.period.len() - 1..].join("/");
-        let paths = |files: &[&Names]| -> Vec<PathBuf> {
-            files.iter().map(|names| path_of(self.folder, names)).collect()
-        };
-        // Another export in the folder has manifests of the same period, with other files.
-        for listed in listed.get(period).into_iter().flatten() {
-            let is_named = |names: &&Names| listed.files.contains(&tail(names));
-            let named: Vec<&Names> = files.iter().filter(is_named).collect();
-            if !named.is_empty() {
-                self.check_whole(&named, listed)?;
-                return Ok((paths(&named), (files.len() - named.len()) as u64));
-            }
-        }
-        // Of the reading that its own manifest lists, nothing is here: an earlier one would pass
-        // for the latest.
-        let mut of_period = listed.get(period).into_iter().flatten();
-        let own =
-            of_period.find(|manifest| !manifest.files.is_empty() && manifest.is_of(&self.period));
-        if let Some(own) = own {
-            self.check_whole(&[], own)?;
-        }
-        // A reading has a folder of its own, whose name begins with its time.
-        let mut readings: BTreeMap<&str, Vec<&Names>> = BTreeMap::new();
-        for names in &files {
-            let below = &names[self.period.len()..];
-            let reading = below.split_last().and_then(|(_, folders)| folders.first());
-            readings.entry(reading.map_or("", String::as_str)).or_default().push(names);
-        }
-        let are_timed = readings.keys().all(|name| is_timed(name));
-        if readings.len() > 1 && !are_timed {
-            return Err(BillError::Ambiguous {
-                path: path_of(self.folder, &self.period),
-                period: period.to_owned(),
-                readings: readings.len(),
-            });
-        }
-        let newest = readings.pop_last().map_or(Vec::new(), |(_, files)| files);
-        Ok((paths(&newest), readings.values().map(Vec::len).sum::<usize>() as u64))
+    fn is_of(&self, period: &str) -> bool {
+        let (own, other) = (self.period.split('/'), period.split('/'));
+        let is_alike = |(own, other)| own == other || (own, other) == ("metadata", "data");
+        own.clone().count() == other.clone().count() && own.zip(other).all(is_alike)
     }
 
     /// # Errors
-    /// When files that a manifest names are not here: half a bill would pass for a whole one.
-    fn check_whole(&self, named: &[&Names], listed: &Listed) -> Result<(), BillError> {
-        let here: BTreeSet<String> =
-            named.iter().map(|names| names[self.period.len() - 1..].join("/")).collect();
-        let mut missing = listed.files.difference(&here);
-        match missing.next() {
-            None => Ok(()),
-            Some(first) => Err(BillError::Damaged {
-                path: listed.manifest.clone(),
-                message: format!(
-                    "it names {} of {} files that are not here, such as {first}",
-                    missing.count() + 1,
-                    listed.files.len()
-                ),
-            }),
+    /// When files that it names are not here: half a bill would pass for a whole one.
+    fn check_whole(&self, here: &[&str]) -> Result<(), BillError> {
+        let here: BTreeSet<&str> = here.iter().filter_map(|name| from_period(name)).collect();
+        let mut missing = self.files.iter().filter(|file| !here.contains(file.as_str()));
+        let Some(first) = missing.next() else { return Ok(()) };
+        let (missing, all) = (missing.count() + 1, self.files.len());
+        Err(BillError::Damaged {
+            path: self.manifest.clone(),
+            message: format!(
+                "it names {missing} of {all} files that are not here, such as {first}"
+            ),
+        })
+    }
+}
+
+/// Of the files of a billing period those of the latest reading, and how many are of others.
+fn latest_of(
+    root: &Path,
+    period: &str,
+    files: &[&str],
+    listed: &[Listed<'_>],
+) -> Result<Files, BillError> {
+    let chosen = |read: &[&str]| Files {
+        read: read.iter().map(|name| path_of(root, name)).collect(),
+        superseded: (files.len() - read.len()) as u64,
+    };
+    let of_period = || listed.iter().filter(|listed| last(listed.period) == last(period));
+    // Another export in the folder has manifests of the same period, with other files.
+    for listed in of_period() {
+        let is_named =
+            |name: &&str| from_period(name).is_some_and(|file| listed.files.contains(file));
+        let named: Vec<&str> = files.iter().copied().filter(is_named).collect();
+        if !named.is_empty() {
+            listed.check_whole(&named)?;
+            return Ok(chosen(&named));
         }
     }
+    // Of the reading that its own manifest lists, nothing is here: an earlier one would pass
+    // for the latest.
+    let is_own = |listed: &&Listed<'_>| !listed.files.is_empty() && listed.is_of(period);
+    if let Some(own) = of_period().find(is_own) {
+        own.check_whole(&[])?;
+    }
+    // A reading has a folder of its own, whose name begins with its time.
+    let mut readings: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for name in files {
+        let (reading, _) = name[period.len() + 1..].split_once('/').unwrap_or_default();
+        readings.entry(reading).or_default().push(name);
+    }
+    if readings.len() > 1 && !readings.keys().all(|name| is_timed(name)) {
+        return Err(BillError::Ambiguous {
+            path: path_of(root, period),
+            period: last(period).to_owned(),
+            readings: readings.len(),
+        });
+    }
+    Ok(chosen(&readings.pop_last().map_or(Vec::new(), |(_, files)| files)))
 }
 
 /// Whether a name begins with a time, such as `2026-10-03T05:12:44.201Z-9f0c`, or
@@ -374,8 +311,7 @@ impl Readings<'_> {
 fn is_timed(name: &str) -> bool {
     let is_date =
         |date: Option<&str>| date.unwrap_or_default().parse::<jiff::civil::Date>().is_ok();
-    let is_short = name.get(8..9) == Some("T");
-    is_date(name.get(..10)) || (is_short && is_date(name.get(..8)))
+    is_date(name.get(..10)) || (name.get(8..9) == Some("T") && is_date(name.get(..8)))
 }
 
 #[cfg(test)]

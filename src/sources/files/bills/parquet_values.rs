@@ -2,11 +2,11 @@
 
 use super::fields::Cell;
 use super::values::{of_double, within};
-use crate::sources::files::shared::parquet_pages::spread;
+use crate::sources::files::shared::parquet_pages::values_of;
 use jiff::{SignedDuration, Timestamp};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, Int96};
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 use rust_decimal::Decimal;
@@ -58,88 +58,71 @@ pub(super) fn meaning_of(column: &ColumnDescriptor) -> Option<Meaning> {
 
 /// Values of some rows.
 #[derive(Debug)]
-enum Stored {
-    Bytes(Vec<Option<ByteArray>>),
-    Whole(Vec<Option<i64>>),
-    Double(Vec<Option<f64>>),
-    Float(Vec<Option<f32>>),
-    Pairs(Vec<Vec<(String, String)>>),
-}
+pub(super) struct Values(Vec<Value>);
 
-/// Values of some rows with their meaning.
 #[derive(Debug)]
-pub(super) struct Values {
-    stored: Stored,
-    meaning: Meaning,
+enum Value {
+    Absent,
+    Text(ByteArray),
+    Number(Decimal),
+    Time(Timestamp),
+    Map(Vec<(String, String)>),
+    /// Why it has no cell.
+    Invalid(&'static str),
 }
 
 impl Values {
     /// # Errors
     /// In words, when it is not UTF-8, not finite, or out of range.
     pub(super) fn cell(&self, row: usize) -> std::result::Result<Cell<'_>, String> {
-        match (&self.stored, self.meaning) {
-            (Stored::Bytes(texts), Meaning::Text) => stated(texts, row, NOT_TEXT, |bytes| {
-                Some(Cell::Text(std::str::from_utf8(bytes.data()).ok()?))
-            }),
-            (Stored::Bytes(numbers), Meaning::Decimal(scale)) => {
-                stated(numbers, row, TOO_LARGE, |bytes| {
-                    number(decimal(whole_of(bytes.data())?, scale))
-                })
-            }
-            (Stored::Whole(numbers), Meaning::Number) => {
-                stated(numbers, row, TOO_LARGE, |whole| number(within(Decimal::from(*whole))))
-            }
-            (Stored::Whole(numbers), Meaning::Decimal(scale)) => {
-                stated(numbers, row, TOO_LARGE, |whole| number(decimal(i128::from(*whole), scale)))
-            }
-            (Stored::Whole(numbers), Meaning::Time(parts)) => {
-                stated(numbers, row, NO_TIME, |time| instant(*time, parts).map(Cell::Time))
-            }
-            (Stored::Whole(numbers), Meaning::Date) => stated(numbers, row, NO_TIME, |days| {
-                Timestamp::from_second(days.checked_mul(86_400)?).ok().map(Cell::Time)
-            }),
-            // Writers without absent numbers write NaN.
-            (Stored::Double(numbers), Meaning::Number) => {
-                stated(numbers, row, TOO_LARGE, |double| {
-                    if double.is_nan() { Some(Cell::Absent) } else { number(of_double(*double)) }
-                })
-            }
-            (Stored::Float(numbers), Meaning::Number) => stated(numbers, row, TOO_LARGE, |float| {
-                if float.is_nan() {
-                    return Some(Cell::Absent);
-                }
-                // The shortest text of a float is not that of the double beside it.
-                number(within(float.to_string().parse().ok()?))
-            }),
-            (Stored::Pairs(maps), _) => {
-                Ok(maps.get(row).map_or(Cell::Absent, |pairs| Cell::Map(pairs)))
-            }
-            _ => Ok(Cell::Absent),
-        }
+        Ok(match self.0.get(row) {
+            None | Some(Value::Absent) => Cell::Absent,
+            Some(Value::Text(text)) => Cell::Text(
+                std::str::from_utf8(text.data()).map_err(|_| "it is not UTF-8 text".to_owned())?,
+            ),
+            Some(Value::Number(number)) => Cell::Number(*number),
+            Some(Value::Time(at)) => Cell::Time(*at),
+            Some(Value::Map(pairs)) => Cell::Map(pairs),
+            Some(Value::Invalid(why)) => return Err((*why).to_owned()),
+        })
     }
 }
 
-const NOT_TEXT: &str = "it is not UTF-8 text";
-const TOO_LARGE: &str = "a number of it is not at most 10^10";
-const NO_TIME: &str = "a time of it is out of range";
+impl Value {
+    fn number(number: Option<Decimal>) -> Self {
+        number.map_or(Self::Invalid("a number of it is not at most 10^10"), Self::Number)
+    }
 
-fn number<'a>(number: Option<Decimal>) -> Option<Cell<'a>> {
-    number.map(Cell::Number)
-}
+    fn time(at: Option<Timestamp>) -> Self {
+        at.map_or(Self::Invalid("a time of it is out of range"), Self::Time)
+    }
 
-/// A value that is there.
-///
-/// # Errors
-/// In words, when it has no cell.
-fn stated<'a, T>(
-    values: &'a [Option<T>],
-    row: usize,
-    why: &str,
-    cell: impl Fn(&'a T) -> Option<Cell<'a>>,
-) -> std::result::Result<Cell<'a>, String> {
-    match values.get(row) {
-        Some(Some(value)) => cell(value).ok_or_else(|| why.to_owned()),
-        _ => Ok(Cell::Absent),
+    fn of_bytes(bytes: ByteArray, meaning: Meaning) -> Self {
+        match meaning {
+            Meaning::Text => Self::Text(bytes),
+            Meaning::Decimal(scale) => {
+                Self::number(whole_of(bytes.data()).and_then(|whole| decimal(whole, scale)))
+            }
+            _ => Self::Absent,
+        }
+    }
+
+    fn of_whole(whole: i64, meaning: Meaning) -> Self {
+        match meaning {
+            Meaning::Number => Self::number(within(Decimal::from(whole))),
+            Meaning::Decimal(scale) => Self::number(decimal(i128::from(whole), scale)),
+            Meaning::Time(parts) => Self::time(instant(whole, parts)),
+            Meaning::Date => Self::time(instant(whole.saturating_mul(86_400), 1)),
+            Meaning::Text => Self::Absent,
+        }
+    }
+
+    fn of_double(double: f64, meaning: Meaning) -> Self {
+        // Writers without absent numbers write NaN.
+        if double.is_nan() || meaning != Meaning::Number {
+            return Self::Absent;
+        }
+        Self::number(of_double(double))
     }
 }
 
@@ -168,52 +151,39 @@ fn decimal(whole: i128, scale: u32) -> Option<Decimal> {
 ///
 /// # Errors
 /// When there are fewer than so many.
-pub(super) fn values_of(
-    reader: &mut ColumnReader,
-    rows: usize,
-    meaning: Meaning,
-) -> Result<Values> {
-    let mut levels = Vec::new();
-    macro_rules! read {
-        ($reader:ident) => {{
-            let mut values = Vec::new();
-            let (records, count, _) =
-                $reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-            check(records == rows)?;
-            // Without levels, every value is there.
-            if levels.is_empty() {
-                check(count == rows)?;
-                values.into_iter().map(Some).collect()
-            } else {
-                spread(values, &levels)
-            }
-        }};
+pub(super) fn values(reader: &mut ColumnReader, rows: usize, meaning: Meaning) -> Result<Values> {
+    fn read<T: DataType>(
+        reader: &mut ColumnReaderImpl<T>,
+        rows: usize,
+        of: impl Fn(T::T) -> Value,
+    ) -> Result<Values> {
+        let values = values_of(reader, rows)?.into_iter();
+        Ok(Values(values.map(|value| value.map_or(Value::Absent, &of)).collect()))
     }
-    let stored = match reader {
-        ColumnReader::ByteArrayColumnReader(reader) => Stored::Bytes(read!(reader)),
-        ColumnReader::DoubleColumnReader(reader) => Stored::Double(read!(reader)),
-        ColumnReader::FloatColumnReader(reader) => Stored::Float(read!(reader)),
-        ColumnReader::Int64ColumnReader(reader) => Stored::Whole(read!(reader)),
+    let bytes = |bytes| Value::of_bytes(bytes, meaning);
+    let whole = |whole| Value::of_whole(whole, meaning);
+    let double = |double| Value::of_double(double, meaning);
+    match reader {
+        ColumnReader::ByteArrayColumnReader(reader) => read(reader, rows, bytes),
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            read(reader, rows, |fixed| bytes(ByteArray::from(fixed)))
+        }
+        ColumnReader::Int64ColumnReader(reader) => read(reader, rows, whole),
         ColumnReader::Int32ColumnReader(reader) => {
-            let numbers: Vec<Option<i32>> = read!(reader);
-            let numbers = numbers.into_iter();
-            Stored::Whole(numbers.map(|number| number.map(i64::from)).collect())
+            read(reader, rows, |number| whole(i64::from(number)))
         }
         ColumnReader::Int96ColumnReader(reader) => {
-            let times: Vec<Option<Int96>> = read!(reader);
-            let times = times.into_iter();
-            Stored::Whole(times.map(|time| time.map(|time| time.to_millis())).collect())
+            read(reader, rows, |time| whole(time.to_millis()))
         }
-        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-            let bytes: Vec<Option<FixedLenByteArray>> = read!(reader);
-            let bytes = bytes.into_iter();
-            Stored::Bytes(bytes.map(|bytes| bytes.map(ByteArray::from)).collect())
+        ColumnReader::DoubleColumnReader(reader) => read(reader, rows, double),
+        // The shortest text of a float is not that of the double beside it.
+        ColumnReader::FloatColumnReader(reader) => {
+            read(reader, rows, |float| double(float.to_string().parse().unwrap_or(f64::INFINITY)))
         }
         ColumnReader::BoolColumnReader(_) => {
-            return Err(ParquetError::General("a column of another type".to_owned()));
+            Err(ParquetError::General("a column of another type".to_owned()))
         }
-    };
-    Ok(Values { stored, meaning })
+    }
 }
 
 fn check(is_whole: bool) -> Result<()> {
@@ -233,30 +203,12 @@ pub(super) fn pairs(
     rows: usize,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<Values> {
-    let (ColumnReader::ByteArrayColumnReader(keys), ColumnReader::ByteArrayColumnReader(values)) =
-        (keys, values)
-    else {
-        return Err(ParquetError::General("a map of another type".to_owned()));
-    };
-    let read = |reader: &mut ColumnReaderImpl<ByteArrayType>| -> Result<Entries> {
-        let mut entries = Entries::default();
-        let (records, ..) = reader.read_records(
-            rows,
-            Some(&mut entries.levels),
-            Some(&mut entries.starts),
-            &mut entries.texts,
-        )?;
-        check(records == rows)?;
-        Ok(entries)
-    };
-    let (keys, values) = (read(keys)?, read(values)?);
-    check(keys.starts == values.starts && keys.levels.len() == keys.starts.len())?;
-    check(values.levels.len() == values.starts.len())?;
-    let starts: Vec<bool> = keys.starts.iter().map(|start| *start == 0).collect();
+    let ((starts, keys), (starts_of_values, values)) =
+        (entries(keys, rows)?, entries(values, rows)?);
+    check(starts == starts_of_values)?;
     let mut maps: Vec<Vec<(String, String)>> = Vec::with_capacity(rows);
-    let entries = starts.into_iter().zip(keys.texts().zip(values.texts()));
-    for (starts_row, (key, value)) in entries {
-        if starts_row {
+    for (start, (key, value)) in starts.into_iter().zip(keys.into_iter().zip(values)) {
+        if start == 0 {
             maps.push(Vec::new());
         }
         let text = |bytes: &ByteArray| std::str::from_utf8(bytes.data()).map(str::to_owned);
@@ -268,27 +220,22 @@ pub(super) fn pairs(
         }
     }
     check(maps.len() == rows)?;
-    Ok(Values { stored: Stored::Pairs(maps), meaning: Meaning::Text })
+    Ok(Values(maps.into_iter().map(Value::Map).collect()))
 }
 
-/// Keys or values of maps: levels say which are there, and which begin a row.
-#[derive(Default)]
-struct Entries {
-    levels: Vec<i16>,
-    starts: Vec<i16>,
-    texts: Vec<ByteArray>,
-}
-
-impl Entries {
-    /// The text of each entry, absent where it has none.
-    fn texts(self) -> impl Iterator<Item = Option<ByteArray>> {
-        // What is there has the highest level of all.
-        let highest = if self.texts.is_empty() {
-            i16::MAX
-        } else {
-            self.levels.iter().copied().max().unwrap_or(i16::MAX)
-        };
-        let mut texts = self.texts.into_iter();
-        self.levels.into_iter().map(move |level| if level == highest { texts.next() } else { None })
-    }
+/// Keys or values of the next maps: of each entry a level that is zero where a row begins, and its
+/// text, absent where it has none.
+fn entries(reader: &mut ColumnReader, rows: usize) -> Result<(Vec<i16>, Vec<Option<ByteArray>>)> {
+    let ColumnReader::ByteArrayColumnReader(reader) = reader else {
+        return Err(ParquetError::General("a map of another type".to_owned()));
+    };
+    let (mut levels, mut starts, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    let (records, ..) =
+        reader.read_records(rows, Some(&mut levels), Some(&mut starts), &mut texts)?;
+    check(records == rows && levels.len() == starts.len())?;
+    // What is there has the highest level of all.
+    let highest = levels.iter().copied().max().filter(|_| !texts.is_empty()).unwrap_or(i16::MAX);
+    let mut texts = texts.into_iter();
+    let texts = levels.iter().map(|level| if *level == highest { texts.next() } else { None });
+    Ok((starts, texts.collect()))
 }

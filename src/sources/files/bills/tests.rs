@@ -1,7 +1,10 @@
+use super::folder::files_in;
 use super::*;
-use crate::domain::{Currency, LineKind, PriceOption, PurchaseOption, SharedPart};
+use crate::domain::{BillLine, Currency, LineKind, PriceOption, PurchaseOption, SharedPart};
 use rust_decimal::Decimal;
+use std::collections::BTreeSet;
 use std::fs;
+use std::ops::ControlFlow;
 
 fn fixture(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -240,7 +243,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// The files that are read of a folder, by their paths in it, and how many are left out.
 fn read_of(folder: &Path, below: &str) -> Result<(Vec<String>, u64), BillError> {
-    let files = files_of(&[folder.join(below)])?;
+    let files = files_in(&folder.join(below))?;
     let whole = fs::canonicalize(folder).expect("it is there");
     let inside = |path: &PathBuf| {
         let path = fs::canonicalize(path).expect("it is there");

@@ -48,35 +48,21 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn physical(self) -> Physical {
+    /// How it is stored, and what that means.
+    fn stored(self) -> (Physical, Option<LogicalType>) {
+        let decimal = |scale: u32, precision| Some(LogicalType::decimal(scale as i32, precision));
         match self {
-            Self::Text | Self::LongText | Self::OptionalText => Physical::BYTE_ARRAY,
-            Self::Whole | Self::Decimal => Physical::INT64,
-            Self::Real => Physical::DOUBLE,
-            Self::Day => Physical::INT32,
-            Self::Amount => Physical::FIXED_LEN_BYTE_ARRAY,
-        }
-    }
-
-    fn logical(self) -> Option<LogicalType> {
-        match self {
-            Self::Text | Self::LongText | Self::OptionalText => Some(LogicalType::String),
-            Self::Decimal | Self::Amount => {
-                let (precision, scale) = self.digits();
-                Some(LogicalType::decimal(scale, precision))
+            Self::Text | Self::LongText | Self::OptionalText => {
+                (Physical::BYTE_ARRAY, Some(LogicalType::String))
             }
-            Self::Day => Some(LogicalType::Date),
-            Self::Whole | Self::Real => None,
+            Self::Whole => (Physical::INT64, None),
+            Self::Real => (Physical::DOUBLE, None),
+            Self::Decimal => (Physical::INT64, decimal(SCALE, PRECISION)),
+            Self::Day => (Physical::INT32, Some(LogicalType::Date)),
+            Self::Amount => {
+                (Physical::FIXED_LEN_BYTE_ARRAY, decimal(AMOUNT_SCALE, AMOUNT_PRECISION))
+            }
         }
-    }
-
-    /// Digits of a decimal, and those after its point.
-    fn digits(self) -> (i32, i32) {
-        let (precision, scale) = match self {
-            Self::Amount => (AMOUNT_PRECISION, AMOUNT_SCALE),
-            _ => (PRECISION, SCALE),
-        };
-        (precision, i32::try_from(scale).unwrap_or(0))
     }
 
     pub(super) fn is_required(self) -> bool {
@@ -92,19 +78,17 @@ impl Kind {
     }
 
     fn field(self, name: &str) -> Result<Type, ParquetError> {
+        let (physical, logical) = self.stored();
         let repetition =
             if self.is_required() { Repetition::REQUIRED } else { Repetition::OPTIONAL };
-        let field = Type::primitive_type_builder(name, self.physical())
-            .with_repetition(repetition)
-            .with_logical_type(self.logical());
-        let (precision, scale) = self.digits();
-        match self {
-            Self::Decimal => field.with_precision(precision).with_scale(scale).build(),
-            Self::Amount => {
-                field.with_length(AMOUNT_BYTES).with_precision(precision).with_scale(scale).build()
-            }
-            _ => field.build(),
+        let mut field = Type::primitive_type_builder(name, physical).with_repetition(repetition);
+        if let Some(LogicalType::Decimal(decimal)) = &logical {
+            field = field.with_precision(decimal.precision).with_scale(decimal.scale);
         }
+        if self == Self::Amount {
+            field = field.with_length(AMOUNT_BYTES);
+        }
+        field.with_logical_type(logical).build()
     }
 
     fn is_of(self, column: &ColumnDescriptor) -> bool {
@@ -113,15 +97,12 @@ impl Kind {
 
     /// Whether a column of another writer holds this: a value may be absent in any of them.
     fn is_like(self, column: &ColumnDescriptor) -> bool {
+        let (physical, logical) = self.stored();
         // A number is not a decimal because of its bytes, nor a date.
-        let is_alike = match self {
-            Self::Decimal | Self::Day | Self::Amount => {
-                column.logical_type_ref() == self.logical().as_ref()
-            }
-            _ => true,
-        };
+        let is_alike = matches!(logical, None | Some(LogicalType::String))
+            || column.logical_type_ref() == logical.as_ref();
         is_alike
-            && column.physical_type() == self.physical()
+            && column.physical_type() == physical
             && column.max_def_level() <= 1
             && column.max_rep_level() == 0
     }
@@ -164,15 +145,13 @@ impl Schema {
     }
 }
 
-/// One value of a row.
+/// One value of a row, which may be absent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
-    Text(ByteArray),
-    OptionalText(Option<ByteArray>),
+    Text(Option<ByteArray>),
+    /// A whole number, or a decimal in millionths.
     Whole(Option<i64>),
     Real(Option<f64>),
-    /// In millionths.
-    Decimal(Option<i64>),
     /// Days since 1970.
     Day(Option<i32>),
     /// In units of the last of its twelve decimals.
@@ -188,15 +167,7 @@ impl Cell {
     /// # Errors
     /// When it is longer than a name may be.
     pub(super) fn text(text: &str) -> Result<Self, TableError> {
-        within(text, Kind::Text).map(Self::Text)
-    }
-
-    /// Any other text.
-    ///
-    /// # Errors
-    /// When it is longer than one may be.
-    pub(super) fn long(text: &str) -> Result<Self, TableError> {
-        within(text, Kind::LongText).map(Self::Text)
+        Self::within(Some(text), Kind::Text)
     }
 
     /// A name that may be absent.
@@ -204,8 +175,22 @@ impl Cell {
     /// # Errors
     /// As [`Self::text`].
     pub(super) fn optional(text: Option<&str>) -> Result<Self, TableError> {
-        let text = text.map(|text| within(text, Kind::OptionalText));
-        Ok(Self::OptionalText(text.transpose()?))
+        Self::within(text, Kind::OptionalText)
+    }
+
+    /// Any other text.
+    ///
+    /// # Errors
+    /// When it is longer than one may be.
+    pub(super) fn long(text: &str) -> Result<Self, TableError> {
+        Self::within(Some(text), Kind::LongText)
+    }
+
+    fn within(text: Option<&str>, kind: Kind) -> Result<Self, TableError> {
+        if text.is_some_and(|text| text.len() > kind.most_bytes()) {
+            return Err(TableError::Large);
+        }
+        Ok(Self::Text(text.map(ByteArray::from)))
     }
 
     /// # Errors
@@ -213,13 +198,11 @@ impl Cell {
     pub(super) fn decimal(number: impl Into<Option<Decimal>>) -> Result<Self, TableError> {
         /// The first number with a digit too many.
         const LIMIT: i64 = 1_000_000_000_000_000_000;
-        let Some(number) = number.into() else { return Ok(Self::Decimal(None)) };
+        let Some(number) = number.into() else { return Ok(Self::Whole(None)) };
         let scaled = number.round_dp(SCALE).checked_mul(Decimal::from(1_000_000));
         let scaled = scaled.and_then(|scaled| scaled.to_i64());
-        match scaled.filter(|scaled| (-LIMIT + 1..LIMIT).contains(scaled)) {
-            Some(scaled) => Ok(Self::Decimal(Some(scaled))),
-            None => Err(TableError::Value),
-        }
+        let scaled = scaled.filter(|scaled| (-LIMIT + 1..LIMIT).contains(scaled));
+        Ok(Self::Whole(Some(scaled.ok_or(TableError::Value)?)))
     }
 
     /// # Errors
@@ -229,21 +212,6 @@ impl Cell {
         let days = days.map(|days| i32::try_from(days).map_err(|_| TableError::Value));
         Ok(Self::Day(days.transpose()?))
     }
-}
-
-fn within(text: &str, kind: Kind) -> Result<ByteArray, TableError> {
-    if text.len() > kind.most_bytes() {
-        return Err(TableError::Large);
-    }
-    Ok(ByteArray::from(text))
-}
-
-/// A value by its name.
-///
-/// # Errors
-/// When nothing has the name.
-pub(super) fn named<T>(name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, TableError> {
-    of(name).ok_or(TableError::Value)
 }
 
 /// Declares a table and what makes the cells of a row of it, with a line for each column: its

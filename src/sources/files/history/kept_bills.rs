@@ -4,17 +4,14 @@
 //! counts.
 
 use super::columns::{AMOUNT_SCALE, Cell, Kind, Schema, TableError, table};
-use super::layout::HistoryError;
+use super::layout::{HistoryError, MOST_MANIFEST_BYTES, Manifest, Seal, keep, time_of};
 use super::ledger::Records;
-use super::seal::{Seal, is_damage, keep};
-use super::table_writer::write_table;
-use super::tables::{MOST_MANIFEST_BYTES, Manifest};
+use super::table::write_table;
 use crate::domain::{
     BillKept, FileTrouble, Fnv, HourSums, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
 };
 use crate::sources::store::Listed;
 use jiff::Timestamp;
-use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -74,7 +71,7 @@ impl Records {
         bill: &MonthlyBill,
         now: Timestamp,
     ) -> Result<BillKept, HistoryError> {
-        let month = part_of(bill.month);
+        let month = format!("period={}", bill.month.strftime("%Y-%m"));
         let folder = format!("{FOLDER}/{LISTS}/{month}");
         let table = table(bill).map_err(|why| self.failed(&folder, why))?;
         let seal = Seal::of(&table);
@@ -87,12 +84,11 @@ impl Records {
         let known_bytes = newest.and_then(|known| known.bytes().ok());
         let bytes = table.len() as u64;
         let is_smaller = known_bytes.is_some_and(|known| bytes * 100 < known * LEAST_PERCENT);
-        let (time, milliseconds) = (now.strftime("%Y%m%dT%H%M%S"), now.subsec_millisecond());
-        let id = format!("{time}{milliseconds:03}Z-{payer}");
+        let id = format!("{}-{payer}", time_of(now));
         let name = format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name);
         keep(self.store(), &name, &table).await.map_err(|why| self.failed(&name, why))?;
         // The list comes last: without it, the table does not count.
-        let list = Manifest::of_seals(BTreeMap::from([(BILL.name.to_owned(), seal)]));
+        let list = Manifest::of(BTreeMap::from([(BILL.name.to_owned(), seal)]));
         let name = format!("{folder}/{id}.json");
         let text = list.text().map_err(|why| self.failed(&name, why))?;
         keep(self.store(), &name, &text).await.map_err(|why| self.failed(&name, why))?;
@@ -139,42 +135,33 @@ impl Records {
         verified.files += files().count() as u64;
         verified.bytes += files().map(|file| file.bytes).sum::<u64>();
         let mut there: BTreeSet<&str> = tables.iter().map(|file| file.name.as_str()).collect();
-        let mut note = |trouble: FileTrouble, name: &str, why: &str| {
-            verified.found.push(self.found(trouble, name, why));
-        };
+        let found = &mut verified.found;
         for list in &lists {
             let Some(table) = table_of(list) else {
-                note(FileTrouble::Foreign, &list.name, "gpucost writes no such file");
+                let why = "gpucost writes no such file";
+                found.push(self.found(FileTrouble::Foreign, &list.name, why));
                 continue;
             };
-            let seal = match self.store().open(&list.name, MOST_MANIFEST_BYTES).await {
-                Ok(file) => Manifest::read(file).and_then(|list| list.seal(BILL.name)),
-                Err(why) => Err(why),
-            };
+            let opened = self.store().open(&list.name, MOST_MANIFEST_BYTES).await;
+            let seal = opened.and_then(Manifest::read).and_then(|list| list.seal(BILL.name));
             let is_there = there.remove(table.as_str());
-            let (name, checked) = match seal {
-                Err(why) => (&list.name, Err(why)),
+            match seal {
+                Err(why) => self.note_damage(&list.name, why, found)?,
                 Ok(_) if !is_there => {
-                    note(FileTrouble::Missing, &table, &format!("{} names it", list.name));
-                    continue;
+                    let why = format!("{} names it", list.name);
+                    found.push(self.found(FileTrouble::Missing, &table, &why));
                 }
                 Ok(seal) => {
                     let file = self.store().open(&table, seal.length()).await;
                     let checked = file.and_then(|file| seal.checked(file)).map(|_| ());
                     self.store().forget(&table);
-                    (&table, checked)
+                    checked.or_else(|why| self.note_damage(&table, why, found))?;
                 }
-            };
-            match checked {
-                Ok(()) => {}
-                Err(why) if is_damage(&why) => note(FileTrouble::Damaged, name, &why.to_string()),
-                Err(why) => return Err(self.failed(name, why)),
             }
         }
         for name in there {
-            note(FileTrouble::Unlisted, name, "no list names it");
+            found.push(self.found(FileTrouble::Unlisted, name, "no list names it"));
         }
-        verified.found.sort();
         Ok(())
     }
 }
@@ -186,10 +173,6 @@ fn table_of(list: &Listed) -> Option<String> {
     let id = file.strip_suffix(".json")?;
     let is_ours = list.is_regular && !id.starts_with('.') && !id.contains('/');
     is_ours.then(|| format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name))
-}
-
-fn part_of(month: Date) -> String {
-    format!("period={}", month.strftime("%Y-%m"))
 }
 
 /// A number for a payer.
@@ -205,8 +188,7 @@ fn table(bill: &MonthlyBill) -> io::Result<Vec<u8>> {
 }
 
 fn whole(number: u64) -> Result<Cell, TableError> {
-    let number = i64::try_from(number).map_err(|_| TableError::Value)?;
-    Ok(Cell::Whole(Some(number)))
+    i64::try_from(number).map(|number| Cell::Whole(Some(number))).map_err(|_| TableError::Value)
 }
 
 fn amount(sum: StatedSum) -> Result<Cell, TableError> {
@@ -224,8 +206,9 @@ fn amount(sum: StatedSum) -> Result<Cell, TableError> {
 mod tests {
     use super::*;
     use crate::domain::{Currency, LineKind, PurchaseOption};
-    use crate::sources::files::history::lab::{at, done};
+    use crate::sources::files::history::tests::{at, done};
     use crate::sources::store::Folder;
+    use jiff::civil::Date;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
     use std::fs::{self, File};

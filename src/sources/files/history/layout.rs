@@ -1,8 +1,17 @@
-//! The names of everything in a history.
+//! The names of everything in a history, what shows that a file is as it was written, and creating
+//! files that are the same however often they are created. The list of the tables of a run is
+//! written when all of them are there.
 
 use crate::domain::safe;
+use crate::sources::files::shared::bounded::bounded;
+use crate::sources::store::{Created, Store, invalid};
+use flate2::{Crc, CrcReader};
+use jiff::Timestamp;
 use jiff::civil::Date;
-use std::io;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
 /// The version of the layout.
 pub(super) const VERSION: &str = "v1";
@@ -10,6 +19,14 @@ pub(super) const VERSION: &str = "v1";
 pub(super) const USAGE_RUN: &str = "usage_run";
 /// Files of runs that kept an audit.
 pub(super) const RUN: &str = "run";
+
+/// The time of a run in its name, to the second; names are in its order.
+pub(super) const RUN_TIME: &str = "%Y%m%dT%H%M%S";
+
+/// The time of a run in its name, to the millisecond.
+pub(super) fn time_of(run: Timestamp) -> String {
+    format!("{}{:03}Z", run.strftime(RUN_TIME), run.subsec_millisecond())
+}
 
 /// A file of a history that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +128,141 @@ impl RunName {
         let is_run = time.starts_with(|c: char| c.is_ascii_digit())
             && [time, place, scope].into_iter().all(is_plain);
         is_run.then(|| Self { id: id.to_owned(), place: place.to_owned() })
+    }
+}
+
+/// Bytes of a table: a day of 100,000 GPUs has about half.
+const MOST_TABLE_BYTES: u64 = 256 << 20;
+
+/// The length and the checksum of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Seal {
+    bytes: u64,
+    crc32: u32,
+}
+
+impl Seal {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.len() as u64, crc32: checksum(bytes) }
+    }
+
+    /// How long the file is.
+    ///
+    /// # Errors
+    /// When that is more than any table has that is written here.
+    pub(super) fn bytes(self) -> io::Result<u64> {
+        if self.bytes > MOST_TABLE_BYTES {
+            return Err(invalid("it is larger than gpucost writes"));
+        }
+        Ok(self.bytes)
+    }
+
+    /// How long the file is, whatever wrote it.
+    pub(super) fn length(self) -> u64 {
+        self.bytes
+    }
+
+    /// Opens a table that is as it was written.
+    ///
+    /// # Errors
+    /// When it is not, or is larger than any table that is written here.
+    pub(super) async fn open(self, store: &dyn Store, name: &str) -> io::Result<File> {
+        self.checked(store.open(name, self.bytes()?).await?)
+    }
+
+    /// A file with this length and checksum, at its beginning.
+    ///
+    /// # Errors
+    /// When it has others, or cannot be read.
+    pub(super) fn checked(self, mut file: File) -> io::Result<File> {
+        if file.metadata()?.len() != self.bytes {
+            return Err(invalid("its size is not the one that was written"));
+        }
+        let mut read = CrcReader::new(BufReader::with_capacity(1 << 16, &mut file));
+        io::copy(&mut read, &mut io::sink())?;
+        if read.crc().sum() != self.crc32 {
+            return Err(invalid("its checksum is not the one that was written"));
+        }
+        file.rewind()?;
+        Ok(file)
+    }
+}
+
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Whether an error is about what a file holds, and not about reaching it.
+pub(super) fn is_damage(why: &io::Error) -> bool {
+    [ErrorKind::InvalidData, ErrorKind::UnexpectedEof, ErrorKind::NotFound].contains(&why.kind())
+}
+
+/// Creates a file, or finds that it is there as it would be written.
+///
+/// # Errors
+/// When it cannot be written, and when one of its name holds something else.
+pub(super) async fn keep(store: &dyn Store, name: &str, bytes: &[u8]) -> io::Result<Created> {
+    let created = store.create(name, bytes).await?;
+    if created == Created::Before {
+        let mut there = Vec::new();
+        let is_same = match store.open(name, bytes.len() as u64).await {
+            Ok(mut file) => file.read_to_end(&mut there).map(|_| there == bytes)?,
+            // It is larger.
+            Err(why) if why.kind() == ErrorKind::InvalidData => false,
+            Err(why) => return Err(why),
+        };
+        if !is_same {
+            let why = "it is there, and holds something else";
+            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+        }
+    }
+    Ok(created)
+}
+
+/// The version of the layout, which is the folder that everything lies in.
+const FORMAT: u32 = 1;
+/// Bytes of a list.
+pub(super) const MOST_MANIFEST_BYTES: u64 = 1 << 16;
+
+/// The tables that a run wrote, by name, each with its length and checksum.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    format: u32,
+    gpucost_version: String,
+    tables: BTreeMap<String, Seal>,
+}
+
+impl Manifest {
+    /// Of tables by name.
+    pub(super) fn of(tables: BTreeMap<String, Seal>) -> Self {
+        Self { format: FORMAT, gpucost_version: env!("CARGO_PKG_VERSION").to_owned(), tables }
+    }
+
+    /// # Errors
+    /// When it cannot be read, or is not one of this format.
+    pub(super) fn read(file: File) -> io::Result<Self> {
+        let mut text = Vec::new();
+        bounded(file, MOST_MANIFEST_BYTES).read_to_end(&mut text)?;
+        let manifest: Self = serde_json::from_slice(&text)?;
+        if manifest.format != FORMAT {
+            return Err(invalid("it has another format"));
+        }
+        Ok(manifest)
+    }
+
+    pub(super) fn text(&self) -> io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// What shows that a table is as it was written.
+    ///
+    /// # Errors
+    /// When the list does not name the table.
+    pub(super) fn seal(&self, name: &str) -> io::Result<Seal> {
+        let seal = self.tables.get(name).copied();
+        seal.ok_or_else(|| invalid("the list of its run does not name it"))
     }
 }
 

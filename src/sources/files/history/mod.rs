@@ -3,23 +3,17 @@
 //! `docs/history.md`.
 
 mod columns;
-mod import;
 mod kept_bills;
-#[cfg(test)]
-mod lab;
 mod layout;
 mod ledger;
 mod rollups;
-mod seal;
 mod table;
-mod table_writer;
 mod tables;
 mod upkeep;
 
-pub use import::{Imported, import_rollups};
 pub use layout::HistoryError;
 pub use ledger::{HourRun, Recorded, Records, StoredRuns};
-pub use rollups::{ROLLED_UP, ROLLUP_PERIOD_SECONDS};
+pub use rollups::{Imported, ROLLED_UP, ROLLUP_PERIOD_SECONDS, import_rollups};
 pub use tables::StoredMachine;
 
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId, latest_believed};
@@ -30,8 +24,10 @@ use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use layout::{Named, RunName, USAGE_RUN, folder_of, name_of, part_of};
-use seal::keep;
+use layout::{
+    MOST_MANIFEST_BYTES, Manifest, Named, RUN_TIME, RunName, Seal, USAGE_RUN, folder_of, keep,
+    name_of, part_of, time_of,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,12 +35,8 @@ use std::fs::File;
 use std::io;
 use std::rc::Rc;
 use table::read_table;
-use tables::{
-    ALL, ASKED, DayReader, DayWriter, MOST_MANIFEST_BYTES, Manifest, machine_of, midnight, place_of,
-};
+use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight, place_of};
 
-/// The time of a run in its name, to the second; names are in its order.
-const RUN_TIME: &str = "%Y%m%dT%H%M%S";
 /// Runs of a day that are read of a region of an account, the newest first.
 const MOST_RUNS: usize = 1_000;
 /// Bytes of the machines of all runs that are read: five million usual ones.
@@ -146,13 +138,12 @@ impl History {
     /// kept, and is a problem.
     pub async fn prepare(&self, days: &BTreeSet<Date>, machines: &[Instance]) {
         let places = machines.iter().map(|machine| place_of(&machine.account, &machine.region));
-        let places: BTreeSet<String> = places.collect();
-        let wanted =
-            days.iter().flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
-        self.load(wanted.collect()).await;
+        self.load(days.iter(), places.collect()).await;
     }
 
-    async fn load(&self, mut wanted: BTreeSet<(Date, String)>) {
+    async fn load<'a>(&self, days: impl Iterator<Item = &'a Date>, places: BTreeSet<String>) {
+        let wanted = days.flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
+        let mut wanted: BTreeSet<(Date, String)> = wanted.collect();
         wanted.retain(|key| !self.runs.borrow().contains_key(key));
         let read = wanted.into_iter().map(|(day, place)| async move {
             let runs = self.runs_of(day, &place).await;
@@ -192,8 +183,7 @@ impl History {
         let mut room = self.room.get();
         let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
             let machine = machine_of(row)?;
-            let left = room.checked_sub(machine.bytes());
-            room = left.ok_or(TableError::Large)?;
+            room = room.checked_sub(machine.bytes()).ok_or(TableError::Large)?;
             machines.insert(machine.instance.clone(), machine);
             Ok(())
         };
@@ -255,7 +245,8 @@ impl History {
         let mut usages = Usages::default();
         for (id, machines) in &by_run {
             let manifest = self.manifest(day, id).await?;
-            let mut reader = DayReader::new(day, machines.iter().copied());
+            let mut reader = DayReader::new(day);
+            machines.iter().for_each(|machine| reader.want(machine));
             for schema in ALL.into_iter().skip(1) {
                 let file = self.table(&manifest, schema, day, id).await?;
                 let mut each = |row: &table::Row<'_>| reader.take(schema, row);
@@ -284,8 +275,7 @@ impl History {
         machines: impl Iterator<Item = (&'a StoredMachine, StoredUsage)>,
     ) {
         if let Err(why) = self.write(day, machines).await {
-            let place = format!("{}/{}", folder_of(USAGE_RUN), part_of(day));
-            let place = self.store.place(&place);
+            let place = self.store.place(&format!("{}/{}", folder_of(USAGE_RUN), part_of(day)));
             self.problems.borrow_mut().push(HistoryError { place, why });
         }
     }
@@ -309,9 +299,9 @@ impl History {
             scope.add(machine.instance.as_str());
             scope.add(&machine.asked);
         }
-        let (time, milliseconds) = (self.now.strftime(RUN_TIME), self.now.subsec_millisecond());
+        let time = time_of(self.now);
         for (place, (writer, scope)) in places {
-            let id = format!("{time}{milliseconds:03}Z-{place}-{}", scope.hex());
+            let id = format!("{time}-{place}-{}", scope.hex());
             self.write_run(day, &id, writer).await?;
         }
         Ok(())
@@ -319,10 +309,11 @@ impl History {
 
     async fn write_run(&self, day: Date, id: &str, writer: DayWriter) -> io::Result<()> {
         let files = writer.finish().map_err(io::Error::other)?;
-        let manifest = Manifest::of(&files).text()?;
+        let seals = ALL.iter().zip(&files);
+        let seals = seals.map(|(schema, bytes)| (schema.name.to_owned(), Seal::of(bytes)));
+        let manifest = Manifest::of(seals.collect()).text()?;
         let tables = ALL.iter().zip(&files).map(|(schema, bytes)| async move {
-            let name = name_of(schema.name, day, id);
-            keep(&*self.store, &name, bytes).await
+            keep(&*self.store, &name_of(schema.name, day, id), bytes).await
         });
         try_join_all(tables).await?;
         // The list comes last: without it, nothing of the run counts.
@@ -331,8 +322,7 @@ impl History {
     }
 
     fn problem(&self, table: &str, day: Date, id: &str, why: io::Error) -> HistoryError {
-        let place = self.store.place(&name_of(table, day, id));
-        HistoryError { place, why }
+        HistoryError { place: self.store.place(&name_of(table, day, id)), why }
     }
 
     /// What could not be read or written since this was asked last.

@@ -1,35 +1,120 @@
-//! Tables in Parquet: texts and numbers under plain names, a group of rows at a time.
+//! Tables in Parquet: texts and numbers under plain names, written and read a group of rows at a
+//! time.
 
-use super::columns::{Kind, ROWS_OF_A_GROUP, Schema, TableError, unread};
-use super::seal::Seal;
-use crate::sources::files::shared::parquet_pages::{CheckedPages, footer_bytes, spread};
+use super::columns::{Cell, Kind, ROWS_OF_A_GROUP, Schema, TableError, unread};
+use super::layout::Seal;
+use crate::sources::files::shared::parquet_pages::{CheckedPages, footer_bytes, values_of};
 use crate::sources::store::Store;
-use parquet::basic::Encoding;
+use parquet::basic::{Compression, Encoding, GzipLevel};
 use parquet::column::page::{Page, PageReader};
 use parquet::column::reader::{ColumnReader, get_column_reader};
-use parquet::data_type::ByteArray;
-use parquet::errors::ParquetError;
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    Int32Type, Int64Type,
+};
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 /// Bytes that describe the groups of a table: a day of 100,000 GPUs has a tenth.
 const MOST_FOOTER_BYTES: u32 = 16 << 20;
+/// Bytes of a column in a group of rows, unpacked: a group of the longest texts has 17 MB.
+const MOST_BYTES: usize = 32 << 20;
+/// The same, packed: page by page, gzip unpacks to at most about a thousand times as much.
+const MOST_PACKED_BYTES: usize = 4 << 20;
+/// Bytes of long texts in a group that is written: even where they do not pack, a column is one
+/// that is read.
+const MOST_TEXT_BYTES: usize = 3 << 20;
 
-/// Columns of a group of rows that was read.
-enum Cells {
+/// Values of a column in a group of rows.
+enum Values {
     Text(Vec<Option<ByteArray>>),
     Whole(Vec<Option<i64>>),
     Real(Vec<Option<f64>>),
     Day(Vec<Option<i32>>),
+    Amount(Vec<Option<FixedLenByteArray>>),
+}
+
+impl Values {
+    fn none(kind: Kind) -> Self {
+        match kind {
+            Kind::Text | Kind::LongText | Kind::OptionalText => Self::Text(Vec::new()),
+            Kind::Whole | Kind::Decimal => Self::Whole(Vec::new()),
+            Kind::Real => Self::Real(Vec::new()),
+            Kind::Day => Self::Day(Vec::new()),
+            Kind::Amount => Self::Amount(Vec::new()),
+        }
+    }
+
+    fn read(reader: ColumnReader, rows: usize) -> Result<Self, TableError> {
+        Ok(match reader {
+            ColumnReader::ByteArrayColumnReader(mut texts) => {
+                Self::Text(values_of(&mut texts, rows)?)
+            }
+            ColumnReader::Int64ColumnReader(mut numbers) => {
+                Self::Whole(values_of(&mut numbers, rows)?)
+            }
+            ColumnReader::DoubleColumnReader(mut numbers) => {
+                Self::Real(values_of(&mut numbers, rows)?)
+            }
+            ColumnReader::Int32ColumnReader(mut days) => Self::Day(values_of(&mut days, rows)?),
+            _ => return Err(TableError::Columns),
+        })
+    }
+
+    fn push(&mut self, cell: Cell) -> ParquetResult<()> {
+        match (self, cell) {
+            (Self::Text(values), Cell::Text(text)) => values.push(text),
+            (Self::Whole(values), Cell::Whole(number)) => values.push(number),
+            (Self::Real(values), Cell::Real(number)) => values.push(number),
+            (Self::Day(values), Cell::Day(day)) => values.push(day),
+            (Self::Amount(values), Cell::Amount(number)) => {
+                let bytes = number.map(|number| number.to_be_bytes().to_vec());
+                values.push(bytes.map(FixedLenByteArray::from));
+            }
+            _ => return Err(ParquetError::General("a cell of another kind".to_owned())),
+        }
+        Ok(())
+    }
+
+    /// Writes all of them, and forgets them.
+    fn write(
+        &mut self,
+        column: &mut SerializedColumnWriter<'_>,
+        is_required: bool,
+    ) -> ParquetResult<()> {
+        match self {
+            Self::Text(values) => write::<ByteArrayType>(values, column, is_required),
+            Self::Whole(values) => write::<Int64Type>(values, column, is_required),
+            Self::Real(values) => write::<DoubleType>(values, column, is_required),
+            Self::Day(values) => write::<Int32Type>(values, column, is_required),
+            Self::Amount(values) => write::<FixedLenByteArrayType>(values, column, is_required),
+        }
+    }
+}
+
+fn write<D: DataType>(
+    values: &mut Vec<Option<D::T>>,
+    column: &mut SerializedColumnWriter<'_>,
+    is_required: bool,
+) -> ParquetResult<()> {
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let there: Vec<D::T> = values.drain(..).flatten().collect();
+    let levels = (!is_required).then_some(levels.as_slice());
+    column.typed::<D>().write_batch(&there, levels, None)?;
+    Ok(())
 }
 
 /// One row that was read, whose columns go by their places.
 pub(super) struct Row<'a> {
     schema: &'a Schema,
-    columns: &'a [Cells],
+    columns: &'a [Values],
     place: usize,
 }
 
@@ -51,7 +136,7 @@ impl Row<'_> {
         let kind = self.schema.columns.get(column).map(|(_, kind)| *kind);
         let most = kind.unwrap_or(Kind::Text).most_bytes();
         match self.columns.get(column) {
-            Some(Cells::Text(texts)) => match &texts[self.place] {
+            Some(Values::Text(texts)) => match &texts[self.place] {
                 Some(text) if text.len() > most => Err(TableError::Large),
                 Some(text) => Ok(Some(text.as_utf8()?)),
                 None => Ok(None),
@@ -66,7 +151,7 @@ impl Row<'_> {
     /// When it is out of range.
     pub(super) fn whole<T: TryFrom<i64>>(&self, column: usize) -> Result<Option<T>, TableError> {
         match self.columns.get(column) {
-            Some(Cells::Whole(numbers)) => numbers[self.place]
+            Some(Values::Whole(numbers)) => numbers[self.place]
                 .map(|number| T::try_from(number).map_err(|_| TableError::Value))
                 .transpose(),
             _ => Err(TableError::Value),
@@ -81,9 +166,34 @@ impl Row<'_> {
         self.whole(column)?.ok_or(TableError::Value)
     }
 
+    /// What a name stands for that is there or not.
+    ///
+    /// # Errors
+    /// When nothing has the name.
+    pub(super) fn optional_named<T>(
+        &self,
+        column: usize,
+        of: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, TableError> {
+        let name = self.optional_text(column)?;
+        name.map(|name| of(name).ok_or(TableError::Value)).transpose()
+    }
+
+    /// What a name stands for that is always there.
+    ///
+    /// # Errors
+    /// When it is not, or nothing has the name.
+    pub(super) fn named<T>(
+        &self,
+        column: usize,
+        of: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, TableError> {
+        self.optional_named(column, of)?.ok_or(TableError::Value)
+    }
+
     pub(super) fn real(&self, column: usize) -> Result<Option<f64>, TableError> {
         match self.columns.get(column) {
-            Some(Cells::Real(numbers)) => Ok(numbers[self.place]),
+            Some(Values::Real(numbers)) => Ok(numbers[self.place]),
             _ => Err(TableError::Value),
         }
     }
@@ -91,22 +201,21 @@ impl Row<'_> {
     /// The days since 1970, where there is a day.
     pub(super) fn days(&self, column: usize) -> Result<Option<i32>, TableError> {
         match self.columns.get(column) {
-            Some(Cells::Day(days)) => Ok(days[self.place]),
+            Some(Values::Day(days)) => Ok(days[self.place]),
             _ => Err(TableError::Value),
         }
     }
 }
 
-/// Reads a table row by row.
+/// Takes a row, or refuses it.
+pub(super) type Each<'a> = &'a mut dyn FnMut(&Row<'_>) -> Result<(), TableError>;
+
+/// Reads a table of gpucost row by row.
 ///
 /// # Errors
 /// When it is not of this schema, or a row is refused.
-pub(super) fn read_table(
-    file: File,
-    schema: &Schema,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
-) -> Result<(), TableError> {
-    read(file, schema, Schema::is_of, each)
+pub(super) fn read_table(file: File, schema: &Schema, each: Each<'_>) -> Result<(), TableError> {
+    read_rows(file, schema, Schema::is_of, each)
 }
 
 /// The same of a table in a store, which is as it was written.
@@ -117,29 +226,20 @@ pub(super) async fn read_sealed(
     store: &dyn Store,
     (name, seal): (&str, Seal),
     schema: &Schema,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
+    each: Each<'_>,
 ) -> io::Result<()> {
-    let file = seal.open(store, name).await?;
-    read_table(file, schema, each).map_err(unread)
+    read_table(seal.open(store, name).await?, schema, each).map_err(unread)
 }
 
-/// The same of a table that something else wrote.
+/// Reads a table that has the columns of a schema, as whoever wrote it has them.
 ///
 /// # Errors
-/// When it does not have the columns of this schema, or a row is refused.
-pub(super) fn read_table_of_others(
-    file: File,
-    schema: &Schema,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
-) -> Result<(), TableError> {
-    read(file, schema, Schema::is_like, each)
-}
-
-fn read(
+/// When it does not have them, or a row is refused.
+pub(super) fn read_rows(
     mut file: File,
     schema: &Schema,
     is_of: fn(&Schema, &SchemaDescriptor) -> bool,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
+    each: Each<'_>,
 ) -> Result<(), TableError> {
     // What is not a table at all is left to who reads it.
     if footer_bytes(&mut file, 8)?.is_some_and(|bytes| bytes > MOST_FOOTER_BYTES) {
@@ -162,9 +262,8 @@ fn read(
             let described = group.metadata().column(place);
             check_size(described)?;
             let pages = bounded(group.get_column_page_reader(place)?, rows);
-            let column = described.column_descr_ptr();
-            let is_required = column.max_def_level() == 0;
-            columns.push(cells(get_column_reader(column, pages), rows, is_required)?);
+            let reader = get_column_reader(described.column_descr_ptr(), pages);
+            columns.push(Values::read(reader, rows)?);
         }
         for place in 0..rows {
             each(&Row { schema, columns: &columns, place })?;
@@ -177,45 +276,10 @@ fn read(
 /// When a column of a group is larger than any that is written here.
 fn check_size(column: &ColumnChunkMetaData) -> Result<(), TableError> {
     let is_within = |bytes: i64, most: usize| usize::try_from(bytes).is_ok_and(|it| it <= most);
-    if is_within(column.uncompressed_size(), MOST_BYTES)
-        && is_within(column.compressed_size(), MOST_PACKED_BYTES)
-    {
-        Ok(())
-    } else {
-        Err(TableError::Large)
-    }
+    let is_small = is_within(column.uncompressed_size(), MOST_BYTES)
+        && is_within(column.compressed_size(), MOST_PACKED_BYTES);
+    if is_small { Ok(()) } else { Err(TableError::Large) }
 }
-
-fn cells(reader: ColumnReader, rows: usize, is_required: bool) -> Result<Cells, TableError> {
-    macro_rules! read {
-        ($reader:ident) => {{
-            let (mut values, mut levels) = (Vec::new(), Vec::new());
-            $reader.read_records(rows, (!is_required).then_some(&mut levels), None, &mut values)?;
-            // Where one must be there, it is there everywhere.
-            let cells: Vec<_> = if is_required {
-                values.into_iter().map(Some).collect()
-            } else {
-                spread(values, &levels)
-            };
-            if cells.len() != rows {
-                return Err(TableError::Large);
-            }
-            cells
-        }};
-    }
-    Ok(match reader {
-        ColumnReader::ByteArrayColumnReader(mut reader) => Cells::Text(read!(reader)),
-        ColumnReader::Int64ColumnReader(mut reader) => Cells::Whole(read!(reader)),
-        ColumnReader::DoubleColumnReader(mut reader) => Cells::Real(read!(reader)),
-        ColumnReader::Int32ColumnReader(mut reader) => Cells::Day(read!(reader)),
-        _ => return Err(TableError::Columns),
-    })
-}
-
-/// Bytes of a column in a group of rows, unpacked: a group of the longest texts has 17 MB.
-const MOST_BYTES: usize = 32 << 20;
-/// The same, packed: page by page, gzip unpacks to at most about a thousand times as much.
-const MOST_PACKED_BYTES: usize = 4 << 20;
 
 /// Pages of a column of some rows, bounded whoever wrote them: the sizes that a page states are
 /// what a decoder takes memory for. One is refused that is larger than any that is written here,
@@ -237,72 +301,88 @@ fn bounded(inner: Box<dyn PageReader>, rows: usize) -> Box<dyn PageReader> {
     }))
 }
 
+/// A table that is written, in memory.
+pub(super) struct TableWriter {
+    file: SerializedFileWriter<Vec<u8>>,
+    schema: &'static Schema,
+    columns: Vec<Values>,
+    rows: usize,
+    text_bytes: usize,
+}
+
+impl TableWriter {
+    pub(super) fn new(schema: &'static Schema) -> ParquetResult<Self> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::GZIP(GzipLevel::default()))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_created_by(concat!("gpucost ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let message = schema.message()?;
+        Ok(Self {
+            file: SerializedFileWriter::new(Vec::new(), message, Arc::new(properties))?,
+            schema,
+            columns: schema.columns.iter().map(|(_, kind)| Values::none(*kind)).collect(),
+            rows: 0,
+            text_bytes: 0,
+        })
+    }
+
+    /// Adds a row with a cell for each column.
+    pub(super) fn push(&mut self, row: impl IntoIterator<Item = Cell>) -> ParquetResult<()> {
+        let kinds = self.schema.columns.iter().map(|(_, kind)| kind);
+        for ((column, kind), cell) in self.columns.iter_mut().zip(kinds).zip(row) {
+            if let (Kind::LongText, Cell::Text(Some(text))) = (kind, &cell) {
+                self.text_bytes += text.len();
+            }
+            column.push(cell)?;
+        }
+        self.rows += 1;
+        if self.rows == ROWS_OF_A_GROUP || self.text_bytes >= MOST_TEXT_BYTES {
+            self.write_group()?;
+        }
+        Ok(())
+    }
+
+    fn write_group(&mut self) -> ParquetResult<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let mut group = self.file.next_row_group()?;
+        for (values, (_, kind)) in self.columns.iter_mut().zip(self.schema.columns) {
+            let Some(mut column) = group.next_column()? else {
+                return Err(ParquetError::General("a column too many".to_owned()));
+            };
+            values.write(&mut column, kind.is_required())?;
+            column.close()?;
+        }
+        group.close()?;
+        self.rows = 0;
+        self.text_bytes = 0;
+        Ok(())
+    }
+
+    /// The whole file.
+    pub(super) fn finish(mut self) -> ParquetResult<Vec<u8>> {
+        self.write_group()?;
+        self.file.into_inner()
+    }
+}
+
+/// A whole table of some rows.
+///
+/// # Errors
+/// When a row has no cells, or the table cannot be written.
+pub(super) fn write_table<C: IntoIterator<Item = Cell>>(
+    schema: &'static Schema,
+    rows: impl Iterator<Item = Result<C, TableError>>,
+) -> io::Result<Vec<u8>> {
+    let mut table = TableWriter::new(schema).map_err(io::Error::other)?;
+    for row in rows {
+        table.push(row.map_err(unread)?).map_err(io::Error::other)?;
+    }
+    table.finish().map_err(io::Error::other)
+}
+
 #[cfg(test)]
 #[path = "table_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-mod page_tests {
-    use super::*;
-    use parquet::column::page::PageMetadata;
-    use parquet::errors::Result;
-
-    struct Given(std::vec::IntoIter<Page>);
-
-    impl Iterator for Given {
-        type Item = Result<Page>;
-
-        fn next(&mut self) -> Option<Result<Page>> {
-            self.0.next().map(Ok)
-        }
-    }
-
-    impl PageReader for Given {
-        fn get_next_page(&mut self) -> Result<Option<Page>> {
-            Ok(self.0.next())
-        }
-
-        fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-            Ok(None)
-        }
-
-        fn skip_next_page(&mut self) -> Result<()> {
-            Ok(())
-        }
-    }
-
-    fn dictionary(bytes: usize, num_values: u32, encoding: Encoding) -> Page {
-        Page::DictionaryPage { buf: vec![0; bytes].into(), num_values, encoding, is_sorted: false }
-    }
-
-    /// How many pages of a column of ten rows are read until one is refused.
-    fn read(pages: Vec<Page>) -> usize {
-        let pages = bounded(Box::new(Given(pages.into_iter())), 10);
-        pages.take_while(|page| page.is_ok()).count()
-    }
-
-    #[test]
-    fn a_page_of_more_values_than_rows_is_refused() {
-        let of = |values| read(vec![dictionary(8, values, Encoding::PLAIN)]);
-        assert_eq!((of(10), of(11), of(u32::MAX)), (1, 0, 0));
-    }
-
-    #[test]
-    fn an_encoding_with_lengths_of_its_own_is_refused() {
-        let of = |encoding| read(vec![dictionary(8, 1, encoding)]);
-        assert_eq!(of(Encoding::PLAIN_DICTIONARY), 1);
-        assert_eq!(of(Encoding::DELTA_LENGTH_BYTE_ARRAY), 0);
-    }
-
-    #[test]
-    fn pages_of_a_column_are_bounded_together() {
-        let of = |sizes: &[usize]| {
-            let pages = sizes.iter().map(|size| dictionary(*size, 1, Encoding::PLAIN));
-            read(pages.collect())
-        };
-        // 16 MiB + 16 MiB are the 32 MiB of a column.
-        assert_eq!(of(&[16 << 20, 16 << 20]), 2);
-        assert_eq!(of(&[16 << 20, 16 << 20, 1]), 2);
-        assert_eq!(of(&[(32 << 20) + 1]), 0);
-    }
-}

@@ -1,6 +1,5 @@
 use super::*;
-use crate::sources::files::history::columns::Cell;
-use crate::sources::files::history::table_writer::TableWriter;
+use parquet::column::page::PageMetadata;
 use std::io::Write;
 
 const SCHEMA: Schema = Schema {
@@ -20,7 +19,7 @@ fn written(rows: usize) -> Vec<u8> {
     for row in 0..rows {
         let number = row as i64;
         let cells = [
-            Cell::Text(ByteArray::from(format!("i-{}", row % 7).as_str())),
+            Cell::Text(Some(ByteArray::from(format!("i-{}", row % 7).as_str()))),
             Cell::Whole((!row.is_multiple_of(3)).then_some(number)),
             Cell::Real((!row.is_multiple_of(2)).then_some(number as f64 / 3.0)),
         ];
@@ -72,7 +71,7 @@ fn texts(texts: impl Iterator<Item = String>) -> Result<usize, TableError> {
         Schema { name: "texts", columns: &[("name", Kind::Text)], most_rows: 10_000 };
     let mut table = TableWriter::new(&TEXTS).expect("a table");
     for text in texts {
-        let cell = Cell::Text(ByteArray::from(text.as_str()));
+        let cell = Cell::Text(Some(ByteArray::from(text.as_str())));
         table.push([cell]).expect("it fits");
     }
     let mut bytes = 0;
@@ -135,21 +134,21 @@ const OPTIONS: Schema = Schema {
 fn decimals_days_and_texts_that_may_be_absent_come_back() {
     let rows: [[Cell; 4]; 3] = [
         [
-            Cell::Text(ByteArray::from("{}")),
-            Cell::OptionalText(None),
-            Cell::Decimal(Some(-1_500_000)),
+            Cell::Text(Some(ByteArray::from("{}"))),
+            Cell::Text(None),
+            Cell::Whole(Some(-1_500_000)),
             Cell::Day(Some(20_780)),
         ],
         [
-            Cell::Text(ByteArray::from("")),
-            Cell::OptionalText(Some(ByteArray::from(""))),
-            Cell::Decimal(None),
+            Cell::Text(Some(ByteArray::from(""))),
+            Cell::Text(Some(ByteArray::from(""))),
+            Cell::Whole(None),
             Cell::Day(None),
         ],
         [
-            Cell::Text(ByteArray::from("x".repeat(65_536).as_str())),
-            Cell::OptionalText(Some(ByteArray::from("ri-1"))),
-            Cell::Decimal(Some(999_999_999_999_999_999)),
+            Cell::Text(Some(ByteArray::from("x".repeat(65_536).as_str()))),
+            Cell::Text(Some(ByteArray::from("ri-1"))),
+            Cell::Whole(Some(999_999_999_999_999_999)),
             Cell::Day(Some(-1)),
         ],
     ];
@@ -161,9 +160,9 @@ fn decimals_days_and_texts_that_may_be_absent_come_back() {
     let mut read_back: Vec<[Cell; 4]> = Vec::new();
     let mut each = |row: &Row<'_>| -> Result<(), TableError> {
         read_back.push([
-            Cell::Text(ByteArray::from(row.text(0)?)),
-            Cell::OptionalText(row.optional_text(1)?.map(ByteArray::from)),
-            Cell::Decimal(row.whole(2)?),
+            Cell::Text(Some(ByteArray::from(row.text(0)?))),
+            Cell::Text(row.optional_text(1)?.map(ByteArray::from)),
+            Cell::Whole(row.whole(2)?),
             Cell::Day(row.days(3)?),
         ]);
         Ok(())
@@ -180,9 +179,9 @@ fn long_texts_end_a_group_before_it_is_larger_than_is_read() {
     for _ in 0..100 {
         let text: String = (0..65_536).map(|_| random.alphanumeric()).collect();
         let row = [
-            Cell::Text(ByteArray::from(text.as_str())),
-            Cell::OptionalText(None),
-            Cell::Decimal(None),
+            Cell::Text(Some(ByteArray::from(text.as_str()))),
+            Cell::Text(None),
+            Cell::Whole(None),
             Cell::Day(None),
         ];
         table.push(row).expect("it fits");
@@ -218,4 +217,63 @@ fn a_number_is_no_decimal_and_a_date_no_number() {
     read_table(empty(&OPTIONS), &OPTIONS, &mut each).expect("its own columns");
     let answer = read_table(empty(&NUMBERS), &OPTIONS, &mut each);
     assert!(matches!(answer, Err(TableError::Columns)), "{answer:?}");
+}
+
+struct Given(std::vec::IntoIter<Page>);
+
+impl Iterator for Given {
+    type Item = ParquetResult<Page>;
+
+    fn next(&mut self) -> Option<ParquetResult<Page>> {
+        self.0.next().map(Ok)
+    }
+}
+
+impl PageReader for Given {
+    fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
+        Ok(self.0.next())
+    }
+
+    fn peek_next_page(&mut self) -> ParquetResult<Option<PageMetadata>> {
+        Ok(None)
+    }
+
+    fn skip_next_page(&mut self) -> ParquetResult<()> {
+        Ok(())
+    }
+}
+
+fn dictionary(bytes: usize, num_values: u32, encoding: Encoding) -> Page {
+    Page::DictionaryPage { buf: vec![0; bytes].into(), num_values, encoding, is_sorted: false }
+}
+
+/// How many pages of a column of ten rows are read until one is refused.
+fn pages_read(pages: Vec<Page>) -> usize {
+    let pages = bounded(Box::new(Given(pages.into_iter())), 10);
+    pages.take_while(|page| page.is_ok()).count()
+}
+
+#[test]
+fn a_page_of_more_values_than_rows_is_refused() {
+    let of = |values| pages_read(vec![dictionary(8, values, Encoding::PLAIN)]);
+    assert_eq!((of(10), of(11), of(u32::MAX)), (1, 0, 0));
+}
+
+#[test]
+fn an_encoding_with_lengths_of_its_own_is_refused() {
+    let of = |encoding| pages_read(vec![dictionary(8, 1, encoding)]);
+    assert_eq!(of(Encoding::PLAIN_DICTIONARY), 1);
+    assert_eq!(of(Encoding::DELTA_LENGTH_BYTE_ARRAY), 0);
+}
+
+#[test]
+fn pages_of_a_column_are_bounded_together() {
+    let of = |sizes: &[usize]| {
+        let pages = sizes.iter().map(|size| dictionary(*size, 1, Encoding::PLAIN));
+        pages_read(pages.collect())
+    };
+    // 16 MiB + 16 MiB are the 32 MiB of a column.
+    assert_eq!(of(&[16 << 20, 16 << 20]), 2);
+    assert_eq!(of(&[16 << 20, 16 << 20, 1]), 2);
+    assert_eq!(of(&[(32 << 20) + 1]), 0);
 }

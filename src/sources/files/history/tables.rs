@@ -1,23 +1,15 @@
-//! The tables of a day: what each machine did, row by row, which machines were asked, and the list
-//! of the tables, which is written when all of them are there.
+//! The tables of a day: what each machine did, row by row, and which machines were asked.
 
-use super::columns::{Cell, EPOCH, Kind, Schema, TableError, named, table};
-use super::seal::Seal;
-use super::table::Row;
-use super::table_writer::TableWriter;
+use super::columns::{Cell, EPOCH, Kind, Schema, TableError, table};
+use super::table::{Row, TableWriter};
 use crate::domain::{
     DAY_SECONDS, Fnv, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic,
 };
-use crate::sources::files::shared::bounded::bounded;
-use crate::sources::store::invalid;
 use crate::usage::{StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
 use jiff::civil::Date;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 
 /// Steps of a histogram that one series can have in a day: one for each point.
 const MOST_STEPS: usize = DAY_SECONDS as usize / 60;
@@ -123,8 +115,7 @@ pub(super) const ALL: [&Schema; 4] = [&ASKED, &SERIES, &GRID, &HIST];
 
 /// The first second of a day.
 pub(super) fn midnight(day: Date) -> i64 {
-    let days = day.duration_since(EPOCH).as_hours() / 24;
-    days * DAY_SECONDS
+    day.duration_since(EPOCH).as_hours() / 24 * DAY_SECONDS
 }
 
 /// The tables of a day while they are written.
@@ -174,7 +165,7 @@ impl DayWriter {
 }
 
 fn text(text: &str) -> Cell {
-    Cell::Text(ByteArray::from(text))
+    Cell::Text(Some(ByteArray::from(text)))
 }
 
 fn some(number: i64) -> Cell {
@@ -207,11 +198,14 @@ pub(super) struct DayReader {
 }
 
 impl DayReader {
-    pub(super) fn new<'a>(day: Date, wanted: impl Iterator<Item = &'a StoredMachine>) -> Self {
-        let kept = wanted.map(|machine| {
-            (machine.instance.clone(), (machine.period_seconds, StoredUsage::default()))
-        });
-        Self { midnight: midnight(day), kept: kept.collect(), last: None }
+    pub(super) fn new(day: Date) -> Self {
+        Self { midnight: midnight(day), kept: BTreeMap::new(), last: None }
+    }
+
+    /// Takes what a machine did, from now on.
+    pub(super) fn want(&mut self, machine: &StoredMachine) {
+        let kept = (machine.period_seconds, StoredUsage::default());
+        self.kept.insert(machine.instance.clone(), kept);
     }
 
     /// Whether a machine is wanted.
@@ -265,11 +259,11 @@ fn take_series(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> 
     // No more were rejected than a number of 32 bits holds, so that sums of days are safe.
     let rejected = |column| row.some::<u32>(column).map(u64::from);
     kept.series.push(StoredSeries {
-        metric: named(row.text(3)?, Metric::from_name)?,
+        metric: row.named(3, Metric::from_name)?,
         gpu: row.whole(4)?,
-        statistic: named(row.text(5)?, Statistic::from_name)?,
-        source: named(row.text(6)?, SeriesSource::from_name)?,
-        joined_by: named(row.text(7)?, JoinedBy::from_name)?,
+        statistic: row.named(5, Statistic::from_name)?,
+        source: row.named(6, SeriesSource::from_name)?,
+        joined_by: row.named(7, JoinedBy::from_name)?,
         is_empty: flag(row, 8)?,
         figures: StoredFigures {
             count: row.whole(9)?,
@@ -305,8 +299,8 @@ fn take_period(
         return Err(TableError::Value);
     }
     kept.periods.push(StoredPeriod {
-        metric: named(row.text(3)?, Metric::from_name)?,
-        source: named(row.text(4)?, SeriesSource::from_name)?,
+        metric: row.named(3, Metric::from_name)?,
+        source: row.named(4, SeriesSource::from_name)?,
         index: u32::try_from(since / period).map_err(|_| TableError::Value)?,
         reported: row.some(6)?,
         sum: row.some(7)?,
@@ -319,9 +313,9 @@ fn take_period(
 
 /// Adds a step to the series that it is of; those of one series stand together.
 fn take_step(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> {
-    let metric = named(row.text(3)?, Metric::from_name)?;
+    let metric = row.named(3, Metric::from_name)?;
     let gpu: Option<u16> = row.whole(4)?;
-    let statistic = named(row.text(5)?, Statistic::from_name)?;
+    let statistic = row.named(5, Statistic::from_name)?;
     let mut series = kept.series.iter_mut();
     let series = series
         .find(|each_series| {
@@ -368,56 +362,4 @@ pub(super) fn place_of(account: &str, region: &str) -> String {
     number.add(account);
     number.add(region);
     number.hex()
-}
-
-/// The version of the layout, which is the folder that everything lies in.
-const FORMAT: u32 = 1;
-/// Bytes of a list.
-pub(super) const MOST_MANIFEST_BYTES: u64 = 1 << 16;
-
-/// The tables that a run wrote, by name, each with its length and checksum.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Manifest {
-    format: u32,
-    gpucost_version: String,
-    tables: BTreeMap<String, Seal>,
-}
-
-impl Manifest {
-    /// Of the tables in the order of [`ALL`].
-    pub(super) fn of(tables: &[Vec<u8>; 4]) -> Self {
-        let seals = ALL.iter().zip(tables);
-        let seals = seals.map(|(schema, bytes)| (schema.name.to_owned(), Seal::of(bytes)));
-        Self::of_seals(seals.collect())
-    }
-
-    /// Of tables by name.
-    pub(super) fn of_seals(tables: BTreeMap<String, Seal>) -> Self {
-        Self { format: FORMAT, gpucost_version: env!("CARGO_PKG_VERSION").to_owned(), tables }
-    }
-
-    /// # Errors
-    /// When it cannot be read, or is not one of this format.
-    pub(super) fn read(file: File) -> io::Result<Self> {
-        let mut text = Vec::new();
-        bounded(file, MOST_MANIFEST_BYTES).read_to_end(&mut text)?;
-        let manifest: Self = serde_json::from_slice(&text)?;
-        if manifest.format != FORMAT {
-            return Err(invalid("it has another format"));
-        }
-        Ok(manifest)
-    }
-
-    pub(super) fn text(&self) -> io::Result<Vec<u8>> {
-        Ok(serde_json::to_vec(self)?)
-    }
-
-    /// What shows that a table is as it was written.
-    ///
-    /// # Errors
-    /// When the list does not name the table.
-    pub(super) fn seal(&self, name: &str) -> io::Result<Seal> {
-        let seal = self.tables.get(name).copied();
-        seal.ok_or_else(|| invalid("the list of its run does not name it"))
-    }
 }

@@ -1,16 +1,15 @@
 //! Checking every file of a history: what it is by its name, and what the lists say of it.
 
-use crate::domain::{FileTrouble, VerifiedHistory};
-use crate::sources::files::history::columns::{Schema, TableError};
-use crate::sources::files::history::layout::{
-    HistoryError, Named, RUN, USAGE_RUN, VERSION, name_of,
+use super::columns::{Schema, TableError};
+use super::layout::{
+    HistoryError, MOST_MANIFEST_BYTES, Manifest, Named, RUN, Seal, USAGE_RUN, VERSION, name_of,
 };
-use crate::sources::files::history::ledger::{
+use super::ledger::{
     ACTION, COST, HOUR, MOST_RUN_BYTES, Records, RunFile, action_of, day_of, hour_of,
 };
-use crate::sources::files::history::seal::{Seal, is_damage};
-use crate::sources::files::history::table::{Row, read_sealed};
-use crate::sources::files::history::tables::{ALL, MOST_MANIFEST_BYTES, Manifest};
+use super::table::{Row, read_sealed};
+use super::tables::ALL;
+use crate::domain::{FileTrouble, VerifiedHistory};
 use crate::sources::store::Listed;
 use futures_util::{StreamExt, stream};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,8 +65,7 @@ fn is_temporary(name: &str) -> Option<bool> {
     }
     let name = format!("{folder}/{own}");
     let named = Named::of(&name)?;
-    let is_list = [USAGE_RUN, RUN].contains(&named.table);
-    Some(is_list || schema_of(named.table).is_some())
+    Some([USAGE_RUN, RUN].contains(&named.table) || schema_of(named.table).is_some())
 }
 
 /// Lists that are read at once.
@@ -82,10 +80,9 @@ async fn list(records: &Records, kind: Kind, name: &str) -> io::Result<Vec<(Stri
         return Ok(RunFile::read(file, id)?.files.into_iter().collect());
     }
     let manifest = Manifest::read(store.open(name, MOST_MANIFEST_BYTES).await?)?;
-    let tables = ALL.into_iter().map(|schema| {
-        let seal = manifest.seal(schema.name)?;
-        Ok((name_of(schema.name, day, id), seal))
-    });
+    let tables = ALL
+        .into_iter()
+        .map(|schema| Ok((name_of(schema.name, day, id), manifest.seal(schema.name)?)));
     tables.collect()
 }
 
@@ -107,29 +104,24 @@ impl Records {
         });
         let read = lists.map(|(kind, name)| async move { (name, list(self, kind, name).await) });
         let read: Vec<_> = stream::iter(read).buffered(LISTS_AT_ONCE).collect().await;
-        // Tables of runs by name, each with its list, and lists that cannot be used.
-        let (mut claimed, mut damaged) = (BTreeMap::new(), Vec::new());
+        let mut found = Vec::new();
+        // Tables of runs by name, each with its list.
+        let mut claimed = BTreeMap::new();
         for (name, list) in read {
             match list {
                 Ok(tables) => {
                     claimed.extend(tables.into_iter().map(|(table, seal)| (table, (seal, name))));
                 }
-                Err(why) if is_damage(&why) => damaged.push((name, why)),
-                Err(why) => return Err(self.failed(name, why)),
+                Err(why) => self.note_damage(name, why, &mut found)?,
             }
         }
         let regular = listed.iter().filter(|file| file.is_regular);
         let there: BTreeSet<&str> = regular.map(|file| file.name.as_str()).collect();
-        let mut verified = VerifiedHistory::default();
-        let mut note = |trouble: FileTrouble, name: &str, why: &str| {
-            verified.found.push(self.found(trouble, name, why));
-        };
-        for (name, why) in &damaged {
-            note(FileTrouble::Damaged, name, &why.to_string());
-        }
         for (name, (_, list)) in &claimed {
             if !there.contains(name.as_str()) {
-                note(FileTrouble::Missing, name, &format!("{} names it", short(list)));
+                let (_, from_table) = list.split_once('/').unwrap_or(("", *list));
+                let why = format!("{from_table} names it");
+                found.push(self.found(FileTrouble::Missing, name, &why));
             }
         }
         let mut tables = Vec::new();
@@ -137,14 +129,14 @@ impl Records {
             let name = file.name.as_str();
             match (kind_of(file), claimed.get(name)) {
                 (Kind::Foreign, _) => {
-                    note(FileTrouble::Foreign, name, "gpucost writes no such file")
+                    let why = "gpucost writes no such file";
+                    found.push(self.found(FileTrouble::Foreign, name, why));
                 }
                 (Kind::Temporary, _) | (Kind::Table, None) => {
-                    note(FileTrouble::HalfWritten, name, "no list of a run names it");
+                    let why = "no list of a run names it";
+                    found.push(self.found(FileTrouble::HalfWritten, name, why));
                 }
-                (Kind::Table, Some((seal, _))) => {
-                    tables.push((name, *seal));
-                }
+                (Kind::Table, Some((seal, _))) => tables.push((name, *seal)),
                 _ => {}
             }
         }
@@ -155,18 +147,16 @@ impl Records {
         });
         let read: Vec<_> = stream::iter(read).buffered(TABLES_AT_ONCE).collect().await;
         for (name, whole) in read {
-            match whole {
-                Ok(()) => {}
-                Err(why) if is_damage(&why) => {
-                    note(FileTrouble::Damaged, name, &why.to_string());
-                }
-                Err(why) => return Err(self.failed(name, why)),
-            }
+            whole.or_else(|why| self.note_damage(name, why, &mut found))?;
         }
-        verified.files = listed.len() as u64;
-        verified.bytes = listed.iter().map(|file| file.bytes).sum();
-        verified.found.sort();
+        let mut verified = VerifiedHistory {
+            files: listed.len() as u64,
+            bytes: listed.iter().map(|file| file.bytes).sum(),
+            found,
+            ..VerifiedHistory::default()
+        };
         self.check_bills(&mut verified).await?;
+        verified.found.sort();
         Ok(verified)
     }
 
@@ -187,10 +177,261 @@ impl Records {
     }
 }
 
-/// The end of a name, from its table on.
-fn short(name: &str) -> &str {
-    name.split_once('/').map_or(name, |(_, rest)| rest)
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::domain::{FileTrouble, RecordedRun};
+    use crate::sources::files::history::layout::{RUN, name_of};
+    use crate::sources::files::history::ledger::{ACTION, COST, Records, resealed};
+    use crate::sources::files::history::tests::{action, cost, done, run};
+    use crate::sources::store::{Folder, Store};
+    use jiff::civil::date;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+    use std::rc::Rc;
+    use tempfile::TempDir;
+
+    const SCOPE: &str = "0123456789abcdef";
+
+    fn records(folder: &Path) -> Records {
+        Records::of(Rc::new(Folder::new(folder.to_owned())))
+    }
+
+    /// A night of November, which kept the day before it.
+    fn keep(records: &Records, night: i8) -> RecordedRun {
+        let run = run(&format!("2026-11-{night:02}T04:00:00Z"), SCOPE, &[night - 1]);
+        let rows = ["i-1", "i-2"].map(|job| cost(&run, night - 1, job, &night.to_string()));
+        let actions = [action(&run, "i-1", None)];
+        assert!(done(records.record(&run, &rows, &actions, &[])).expect("writable"));
+        run
+    }
+
+    fn nights(nights: &[i8]) -> (TempDir, Records, Vec<RecordedRun>) {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let records = records(folder.path());
+        let runs = nights.iter().map(|night| keep(&records, *night)).collect();
+        (folder, records, runs)
+    }
+
+    /// Everything in a folder and below, from its root on.
+    fn names(folder: &TempDir) -> BTreeSet<String> {
+        let store = Folder::new(folder.path().to_owned());
+        let listed = done(store.list("v1", None)).expect("readable");
+        listed.into_iter().map(|file| file.name).collect()
+    }
+
+    fn troubles(records: &Records) -> Vec<(FileTrouble, String)> {
+        let verified = done(records.verify()).expect("readable");
+        let findings = verified.found.into_iter();
+        findings.map(|finding| (finding.trouble, finding.why)).collect()
+    }
+
+    fn write(folder: &TempDir, name: &str, bytes: &[u8]) {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        std::fs::write(path, bytes).expect("writable");
+    }
+
+    fn bytes(folder: &TempDir, name: &str) -> Vec<u8> {
+        std::fs::read(folder.path().join(name)).expect("readable")
+    }
+
+    #[test]
+    fn whole_files_are_counted_and_nothing_is_found() {
+        let (folder, records, _) = nights(&[2, 3, 4]);
+        let verified = done(records.verify()).expect("readable");
+        let names = names(&folder);
+        // A day, the actions and the file of each run.
+        assert_eq!((verified.files, names.len()), (9, 9));
+        let size = |name: &String| bytes(&folder, name).len() as u64;
+        assert_eq!(verified.bytes, names.iter().map(size).sum::<u64>());
+        assert!(verified.found.is_empty() && !verified.has_lost());
+    }
+
+    #[test]
+    fn each_kind_of_trouble_is_told_apart() {
+        let (folder, records, runs) = nights(&[2, 3, 4, 5, 6]);
+        let table = |night: i8| {
+            let run = &runs[usize::try_from(night - 2).expect("a night")];
+            name_of(COST.name, date(2026, 11, night - 1), &run.run_id)
+        };
+        // A flipped bit, half a file, the file of another night, and none at all.
+        let mut flipped = bytes(&folder, &table(2));
+        let middle = flipped.len() / 2;
+        flipped[middle] ^= 1;
+        write(&folder, &table(2), &flipped);
+        let whole = bytes(&folder, &table(3));
+        write(&folder, &table(3), &whole[..whole.len() / 2]);
+        let (one, other) = (bytes(&folder, &table(4)), bytes(&folder, &table(5)));
+        write(&folder, &table(4), &other);
+        write(&folder, &table(5), &one);
+        std::fs::remove_file(folder.path().join(table(6))).expect("ours");
+        // What no run names, what no write ended, and what others left.
+        let half = name_of(COST.name, date(2026, 11, 9), "20261110T040000Z-00");
+        write(&folder, &half, &whole);
+        write(&folder, "v1/run/dt=2026-11-09/.a.json.12.0.tmp", b"{");
+        write(&folder, "v1/run/dt=2026-11-09/20261109T040000Z-00.json", b"{");
+        write(&folder, "v1/notes\u{1b}[2J.txt", b"theirs");
+        write(&folder, "other/file", b"theirs");
+
+        let verified = done(records.verify()).expect("readable");
+        assert!(verified.has_lost());
+        let place = |name: &str| {
+            let path = folder.path().join(name);
+            crate::domain::shown(&path)
+        };
+        let troubles: BTreeSet<(FileTrouble, String)> =
+            verified.found.iter().map(|finding| (finding.trouble, finding.place.clone())).collect();
+        let expected = [
+            (FileTrouble::Damaged, table(2)),
+            (FileTrouble::Damaged, table(3)),
+            (FileTrouble::Damaged, table(4)),
+            (FileTrouble::Damaged, table(5)),
+            (FileTrouble::Damaged, "v1/run/dt=2026-11-09/20261109T040000Z-00.json".to_owned()),
+            (FileTrouble::Missing, table(6)),
+            (FileTrouble::HalfWritten, half),
+            (FileTrouble::HalfWritten, "v1/run/dt=2026-11-09/.a.json.12.0.tmp".to_owned()),
+            (FileTrouble::Foreign, "v1/notes\u{1b}[2J.txt".to_owned()),
+        ];
+        let expected = expected.map(|(trouble, name)| (trouble, place(&name)));
+        assert_eq!(troubles, BTreeSet::from(expected));
+        assert!(verified.found.iter().all(|finding| !finding.place.contains('\u{1b}')));
+    }
+
+    #[test]
+    fn a_changed_bit_of_any_file_is_found() {
+        let (folder, records, _) = nights(&[2, 3]);
+        let mut tried = 0;
+        for name in names(&folder) {
+            let whole = bytes(&folder, &name);
+            let step = (whole.len() / 61).max(1);
+            for at in (0..whole.len()).step_by(step) {
+                let mut changed = whole.clone();
+                changed[at] ^= 1_u8 << (at % 8);
+                write(&folder, &name, &changed);
+                let verified = done(records.verify()).expect("readable");
+                assert!(verified.has_lost(), "byte {at} of {name}");
+                // Whatever it says now, it can be read around.
+                assert!(done(records.read(None)).is_ok());
+                tried += 1;
+            }
+            write(&folder, &name, &whole);
+        }
+        assert!(tried > 300, "{tried}");
+        assert!(troubles(&records).is_empty());
+    }
+
+    #[test]
+    fn a_table_that_is_not_of_its_columns_is_damaged_even_if_its_list_says_so() {
+        let (folder, records, runs) = nights(&[2]);
+        let cost = name_of(COST.name, date(2026, 11, 1), &runs[0].run_id);
+        let action = name_of(ACTION.name, date(2026, 11, 2), &runs[0].run_id);
+        let own = name_of(RUN, date(2026, 11, 2), &runs[0].run_id);
+        let list = String::from_utf8(bytes(&folder, &own)).expect("JSON");
+        // The two files change places, with their lengths and checksums.
+        let list = list.replace(&cost, "@").replace(&action, &cost).replace('@', &action);
+        let (one, other) = (bytes(&folder, &cost), bytes(&folder, &action));
+        write(&folder, &cost, &other);
+        write(&folder, &action, &one);
+        write(&folder, &own, &resealed(&list));
+        let words = "its columns are not those of this version".to_owned();
+        let expected = [(FileTrouble::Damaged, words.clone()), (FileTrouble::Damaged, words)];
+        assert_eq!(troubles(&records), expected);
+    }
+
+    #[test]
+    fn a_damaged_table_of_costs_loses_its_day_and_a_damaged_plan_loses_none() {
+        let (folder, records, runs) = nights(&[2, 3, 5]);
+        assert!(done(records.read(None)).expect("readable").lost.is_empty());
+        let id = &runs[0].run_id;
+        write(&folder, &name_of(ACTION.name, date(2026, 11, 2), id), b"damaged");
+        let recorded = done(records.read(None)).expect("readable");
+        assert_eq!((recorded.problems.len(), recorded.lost.len()), (1, 0));
+        assert_eq!((recorded.rows.len(), recorded.actions.len()), (6, 2));
+        // The night of the 2nd kept the day before it.
+        let cost = name_of(COST.name, date(2026, 11, 1), id);
+        write(&folder, &cost, b"damaged");
+        let recorded = done(records.read(None)).expect("readable");
+        assert_eq!((recorded.problems.len(), recorded.rows.len()), (2, 4));
+        assert_eq!(recorded.lost, BTreeSet::from([date(2026, 11, 1)]));
+        // Without the file, it is nowhere.
+        std::fs::remove_file(folder.path().join(cost)).expect("writable");
+        let recorded = done(records.read(None)).expect("readable");
+        assert_eq!(recorded.lost, BTreeSet::from([date(2026, 11, 1)]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_are_named() {
+        let (folder, records, _) = nights(&[2]);
+        let outside = tempfile::tempdir().expect("a scratch folder");
+        std::fs::write(outside.path().join("secret"), "secret").expect("writable");
+        let day = folder.path().join("v1/cost/dt=2026-11-01");
+        std::os::unix::fs::symlink(outside.path().join("secret"), day.join("a-b.parquet"))
+            .expect("a link");
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("v1/cost/dt=2026-10-01"))
+            .expect("a link");
+        let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
+        nix::unistd::mkfifo(&day.join("c-d.parquet"), mode).expect("a pipe");
+        let kinds: Vec<FileTrouble> =
+            troubles(&records).into_iter().map(|(trouble, _)| trouble).collect();
+        assert_eq!(kinds, [FileTrouble::Foreign; 3]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_history_behind_a_link_is_refused() {
+        let (folder, records, _) = nights(&[2, 3]);
+        let outside = tempfile::tempdir().expect("a scratch folder");
+        let count = names(&folder).len();
+        let (inside, moved) = (folder.path().join("v1"), outside.path().join("v1"));
+        std::fs::rename(&inside, &moved).expect("one file system");
+        std::os::unix::fs::symlink(&moved, &inside).expect("a link");
+        let why = done(records.verify()).expect_err("a link");
+        assert!(why.to_string().contains("a symbolic link leads to it"), "{why}");
+        std::fs::remove_file(&inside).expect("ours");
+        std::fs::rename(&moved, &inside).expect("one file system");
+        assert_eq!(names(&folder).len(), count);
+    }
+
+    #[test]
+    fn files_are_known_by_their_names() {
+        let of = |name: &str| {
+            let one = Listed { name: name.to_owned(), bytes: 1, is_regular: true };
+            kind_of(&one)
+        };
+        let day = "dt=2026-11-02";
+        let id = "20261103T040000Z-0123456789abcdef";
+        for (name, kind) in [
+            (format!("v1/usage_run/{day}/{id}.json"), Kind::UsageRun),
+            (format!("v1/run/{day}/{id}.json"), Kind::Run),
+            (format!("v1/usage_hist/{day}/{id}.parquet"), Kind::Table),
+            (format!("v1/cost/{day}/{id}.parquet"), Kind::Table),
+            (format!("v1/cost/{day}/.a.parquet.12.0.tmp"), Kind::Temporary),
+            (format!("v1/run/{day}/.a.json.12.0.tmp"), Kind::Temporary),
+        ] {
+            assert_eq!(of(&name), kind, "{name}");
+        }
+        for name in [
+            format!("v1/cost/{day}/a.json"),
+            format!("v1/cost/{day}/.a.parquet.tmp"),
+            format!("v1/cost/{day}/.a.parquet.x.0.tmp"),
+            format!("v1/cost/{day}/.other.12.0.tmp"),
+            "v1/cost/a.parquet".to_owned(),
+            "v1/README.md".to_owned(),
+        ] {
+            assert_eq!(of(&name), Kind::Foreign, "{name}");
+        }
+        // Of the same ending beside ours.
+        for name in [format!("v1/cost/{day}/report.parquet"), format!("v1/run/{day}/notes.json")] {
+            assert_eq!(of(&name), Kind::Foreign, "{name}");
+        }
+        let kind = kind_of(&Listed {
+            name: format!("v1/run/{day}/{id}.json"),
+            bytes: 0,
+            is_regular: false,
+        });
+        assert_eq!(kind, Kind::Foreign);
+        assert_eq!(of(&format!("v1/other/{day}/{id}.parquet")), Kind::Foreign);
+    }
+}

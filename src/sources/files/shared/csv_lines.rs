@@ -231,7 +231,8 @@ pub(in crate::sources::files) fn check_columns(
     needed: &[&str],
 ) -> Result<(), String> {
     if let Some(unknown) = header.iter().find(|name| !known.contains(name)) {
-        return Err(format!("unknown column `{unknown}`; known columns: {}", known.join(", ")));
+        let unknown = quoted(unknown);
+        return Err(format!("unknown column {unknown}; known columns: {}", known.join(", ")));
     }
     let times = |name: &str| header.iter().filter(|column| *column == name).count();
     if let Some(twice) = known.iter().find(|name| times(name) > 1) {

@@ -2,7 +2,9 @@
 //! memory for.
 
 use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::errors::Result;
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -63,8 +65,27 @@ impl<F: FnMut(Page) -> Result<Page> + Send> PageReader for CheckedPages<F> {
     }
 }
 
-/// Values at the rows where one is there, which have a level above zero.
-pub(in crate::sources::files) fn spread<T>(values: Vec<T>, levels: &[i16]) -> Vec<Option<T>> {
+/// The next values of a column that is no list, one for each of so many rows where one is there.
+///
+/// # Errors
+/// When there are fewer.
+pub(in crate::sources::files) fn values_of<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    reader.read_records(rows, Some(&mut levels), None, &mut values)?;
     let mut values = values.into_iter();
-    levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect()
+    let values: Vec<_> = if levels.is_empty() {
+        // Every one is there.
+        values.map(Some).collect()
+    } else {
+        // One that is there has a level above zero.
+        levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect()
+    };
+    if values.len() != rows {
+        let message = "a column has fewer values than rows";
+        return Err(ParquetError::General(message.to_owned()));
+    }
+    Ok(values)
 }

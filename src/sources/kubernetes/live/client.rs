@@ -5,11 +5,11 @@ use super::super::KubernetesOptions;
 use super::super::rbac::CONNECT;
 use super::config::Target;
 use super::plugin;
-use super::refusal::{Refusal, not_made};
+use super::refusal::{Refusal, foreign, not_made};
 use crate::domain::ApiUsage;
-use crate::sources::again::seconds_of;
+use crate::sources::again::{RetryPolicy, seconds_of, sleep, tried_while};
 use crate::sources::secrets::Secrets;
-use crate::sources::{Outcome, count_call};
+use crate::sources::{Outcome, SourceError, count_call};
 use http::header::{ACCEPT, RETRY_AFTER, USER_AGENT};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
@@ -81,26 +81,22 @@ impl ApiServer {
         action: &'static str,
         path: &str,
         accept: &str,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Outcome<Vec<u8>> {
         count_call(&mut self.usage.borrow_mut(), action);
-        let mut tries = 1;
-        loop {
+        let attempt = async || {
             let within = self.timeout.min(self.left());
             let exchange = tokio::time::timeout(within, self.exchange(action, path, accept));
-            let refusal = match exchange.await.unwrap_or_else(|_| Err(Refusal::late(action))) {
-                Ok(body) => return Ok(body),
-                Err(refusal) => refusal,
-            };
-            let pause = refusal.again.pause(tries, self.first_pause);
-            let Some(pause) = pause.filter(|pause| *pause < self.left()) else {
-                return Err(refusal);
-            };
-            let error = &refusal.error;
-            tracing::debug!("{error}; again in {} ms", pause.as_millis());
-            tokio::time::sleep(pause).await;
-            tries += 1;
-            self.usage.borrow_mut().retries += 1;
-        }
+            exchange.await.unwrap_or_else(|_| Err(Refusal::late(action)))
+        };
+        let wait = async |pause: Duration, error: &SourceError| {
+            let is_in_time = pause < self.left();
+            if is_in_time {
+                sleep(pause, error).await;
+                self.usage.borrow_mut().retries += 1;
+            }
+            is_in_time
+        };
+        tried_while(self.first_pause, attempt, wait).await.map(|(body, _)| body)
     }
 
     fn left(&self) -> Duration {
@@ -117,7 +113,7 @@ impl ApiServer {
             .header(ACCEPT, accept)
             .header(USER_AGENT, AGENT)
             .body(Body::empty())
-            .map_err(|_| Refusal::foreign(action))?;
+            .map_err(|_| Refusal { error: foreign(action), again: RetryPolicy::Never })?;
         let response = self
             .client
             .send(request)

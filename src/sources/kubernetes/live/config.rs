@@ -7,9 +7,10 @@ use super::plugin::is_sendable;
 use super::refusal::words_of;
 use crate::domain::shown;
 use crate::sources::secrets::Secrets;
+use crate::sources::tls::is_loopback;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
-use kube::config::{AuthInfo, Cluster, ExecInteractiveMode, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, ExecInteractiveMode, Kubeconfig, KubeconfigError};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -108,19 +109,17 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
     let Some(name) = name.map(str::to_owned) else {
         return Err(OpenError::NoContext { known: known() });
     };
-    let mut contexts = kubeconfig.contexts.iter();
-    let context = contexts.find(|named| named.name == name);
+    let context = kubeconfig.contexts.iter().find(|named| named.name == name);
     let Some(context) = context.and_then(|named| named.context.as_ref()) else {
         return Err(OpenError::UnknownContext { name, known: known() });
     };
-    let mut clusters = kubeconfig.clusters.iter();
-    let cluster = clusters.find(|named| named.name == context.cluster);
-    let has_own_proxy = cluster.and_then(|named| named.cluster.as_ref()).is_some_and(names_proxy);
-    let user = context.user.clone().unwrap_or_default();
+    let cluster = kubeconfig.clusters.iter().find(|named| named.name == context.cluster);
     let cluster = cluster.and_then(|named| named.cluster.as_ref());
+    let proxy = cluster.and_then(|settings| settings.proxy_url.as_ref());
+    let has_own_proxy = proxy.is_some_and(|url| !url.is_empty());
     let authority = cluster.and_then(|settings| settings.certificate_authority.clone());
-    let mut users = kubeconfig.auth_infos.iter();
-    let own = users.find(|named| named.name == user);
+    let user = context.user.clone().unwrap_or_default();
+    let own = kubeconfig.auth_infos.iter().find(|named| named.name == user);
     let files = own
         .and_then(|named| named.auth_info.as_ref())
         .map(|own| [&own.client_certificate, &own.client_key, &own.token_file].map(Clone::clone));
@@ -168,20 +167,11 @@ fn check(user: &AuthInfo, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn names_proxy(cluster: &Cluster) -> bool {
-    cluster.proxy_url.as_ref().is_some_and(|url| !url.is_empty())
-}
-
 /// Whether the environment sends requests for an address to a proxy. The client of kube
 /// asks this of the proxy's own address instead.
 fn needs_proxy(address: &http::Uri) -> bool {
     let host = address.host().unwrap_or_default();
-    let is_loopback = host == "localhost"
-        || host
-            .trim_matches(['[', ']'])
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|ip| ip.is_loopback());
-    !is_loopback && Matcher::from_env().intercept(address).is_some()
+    !is_loopback(host) && Matcher::from_env().intercept(address).is_some()
 }
 
 /// What proves who asks, as far as the kubeconfig states it.

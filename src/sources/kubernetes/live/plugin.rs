@@ -4,7 +4,7 @@
 use super::super::failure::{PLUGIN_FAILED, PLUGIN_LATE, PLUGIN_NOT_RUN, PLUGIN_UNREADABLE};
 use super::super::rbac::CONNECT;
 use crate::domain::FailureKind;
-use crate::sources::command::output;
+use crate::sources::credentials::output;
 use crate::sources::{Outcome, SourceError};
 use aws_smithy_types::base64;
 use http::HeaderValue;
@@ -102,7 +102,8 @@ async fn output_of(plugin: &ExecConfig) -> io::Result<(Vec<u8>, ExitStatus)> {
     output(&mut program, MOST_BYTES + 1).await
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::time::Duration;

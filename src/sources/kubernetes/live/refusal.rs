@@ -26,12 +26,12 @@ const REASONS: [&str; 14] = [
     "TooManyRequests",
 ];
 
-/// A call that failed.
+/// A try that failed.
 pub(super) type Refusal = Failed<SourceError>;
 
 impl Refusal {
     /// A failure without an answer that says so.
-    pub(super) fn own(
+    fn own(
         action: &'static str,
         kind: FailureKind,
         words: &str,
@@ -39,11 +39,6 @@ impl Refusal {
         again: RetryPolicy,
     ) -> Self {
         Self { error: SourceError::own(action, kind, words, said), again }
-    }
-
-    /// Whether the answer had a status.
-    pub(super) fn has_status(&self, status: u16) -> bool {
-        self.error.code == code_of(status)
     }
 
     pub(super) fn late(action: &'static str) -> Self {
@@ -96,11 +91,16 @@ impl Refusal {
         };
         Self::own(action, kind, &code_of(status), known.unwrap_or_default().to_owned(), again)
     }
+}
 
-    /// An answer of something else than an API server.
-    pub(super) fn foreign(action: &'static str) -> Self {
-        Self::own(action, FailureKind::WrongAddress, FOREIGN, String::new(), RetryPolicy::Never)
-    }
+/// An answer of something else than an API server.
+pub(super) fn foreign(action: &'static str) -> SourceError {
+    SourceError::own(action, FailureKind::WrongAddress, FOREIGN, String::new())
+}
+
+/// Whether an answer had a status.
+pub(super) fn has_status(error: &SourceError, status: u16) -> bool {
+    error.code == code_of(status)
 }
 
 fn code_of(status: u16) -> String {

@@ -1,7 +1,6 @@
 //! Counters of the multiprocessors (GPM), on Hopper and newer.
 
-use super::calls::{self, Call};
-use super::probe::{Probe, Refusal};
+use super::calls::{self, Call, Probe, Refusal};
 use crate::domain::{Activity, MIB};
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;

@@ -1,11 +1,14 @@
-//! A GPU or MIG instance over the samples: read, lost, found again.
+//! A GPU or MIG instance over the samples: what does not change about it, and how it is read,
+//! lost, and found again.
 
 use super::activity::{self, Scope};
-use super::events::Events;
-use super::identity;
-use super::probe::{Probe, reason_of};
-use super::reading::{Meters, read};
-use crate::domain::{GpuIdentity, GpuReading, GpuSample, Loss};
+use super::calls::{self, Probe, reason_of};
+use super::lists::Events;
+use super::raw;
+use super::reading::{MILLI, Meters, memory, read};
+use crate::domain::{
+    GpuIdentity, GpuReading, GpuSample, Loss, MIB, MigSlot, pcie_bytes_per_second,
+};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use std::time::Duration;
@@ -20,7 +23,8 @@ struct Absence {
     retry_at: Duration,
 }
 
-#[derive(Debug)]
+/// A GPU or MIG instance; without a device by default.
+#[derive(Debug, Default)]
 pub(super) struct Row {
     pub(super) identity: GpuIdentity,
     pub(super) probe: Probe,
@@ -33,24 +37,11 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Without a device.
-    fn bare(identity: GpuIdentity, probe: Probe) -> Self {
-        Self {
-            identity,
-            probe,
-            device: None,
-            parent: None,
-            meters: Meters::default(),
-            events: Events::NONE,
-            absence: None,
-        }
-    }
-
     /// A GPU that cannot be had.
     pub(super) fn lost(index: u16, error: &NvmlError, is_recorded: bool) -> Self {
         let identity = GpuIdentity { index, ..GpuIdentity::default() };
         let absence = Absence { reason: reason_of(error), retry_at: RETRY_AFTER };
-        Self { absence: Some(absence), ..Self::bare(identity, Probe::new(is_recorded)) }
+        Self { absence: Some(absence), identity, probe: Probe::new(is_recorded), ..Self::default() }
     }
 
     /// A GPU, with everything asked that is asked once.
@@ -61,9 +52,9 @@ impl Row {
         is_recorded: bool,
     ) -> Self {
         let mut probe = Probe::new(is_recorded);
-        let identity = identity::of_gpu(index, &device, &mut probe);
+        let identity = identity_of_gpu(index, &device, &mut probe);
         let events = Events::of(nvml, &device, &mut probe);
-        Self { events, ..Self::bare(identity, probe) }.begun(device)
+        Self { events, identity, probe, ..Self::default() }.begun(device)
     }
 
     /// The MIG instance at `slot` of the GPU at `index`.
@@ -74,9 +65,9 @@ impl Row {
         is_recorded: bool,
     ) -> Self {
         let mut probe = Probe::new(is_recorded);
-        let identity = identity::of_mig(index, slot, &device, &mut probe);
+        let identity = identity_of_mig(index, slot, &device, &mut probe);
         let parent = device.mig_parent_device().ok();
-        Self { parent, ..Self::bare(identity, probe) }.begun(device)
+        Self { parent, identity, probe, ..Self::default() }.begun(device)
     }
 
     fn begun(mut self, device: Device<'static>) -> Self {
@@ -140,7 +131,7 @@ impl Row {
         if self.identity.mig.is_some() {
             self.parent = device.mig_parent_device().ok();
         } else {
-            self.events = Events::NONE;
+            self.events = Events::default();
             self.events = Events::of(nvml, &device, &mut self.probe);
         }
         self.device = Some(device);
@@ -168,4 +159,65 @@ fn with_xids(reason: &str, xids: &[u64]) -> String {
         return reason.to_owned();
     }
     format!("{reason} (XID {})", xids.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+}
+
+fn identity_of_gpu(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
+    let mig_mode =
+        probe.ask(calls::MIG_MODE, || device.mig_mode().map(|mode| [mode.current, mode.pending]));
+    GpuIdentity {
+        is_mig_enabled: mig_mode.map(|[current, _]| current == 1),
+        ..common(index, device, probe)
+    }
+}
+
+/// Identity of a MIG device, which is the one at `slot` of the GPU at `index`.
+fn identity_of_mig(index: u16, slot: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
+    let common = common(index, device, probe);
+    let mig = MigSlot {
+        index: slot,
+        gpu_instance: probe.ask(calls::GPU_INSTANCE, || raw::gpu_instance(device)),
+        compute_instance: probe.ask(calls::COMPUTE_INSTANCE, || raw::compute_instance(device)),
+        profile: common.name.as_deref().and_then(profile_in),
+    };
+    GpuIdentity { mig: Some(mig), ..common }
+}
+
+fn common(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
+    let watts = |milliwatts: u32| f64::from(milliwatts) / MILLI;
+    let generation = probe.ask(calls::PCIE_GENERATION, || device.max_pcie_link_gen());
+    let lanes = probe.ask(calls::PCIE_LANES, || device.max_pcie_link_width());
+    let memory = memory(device, probe);
+    GpuIdentity {
+        index,
+        uuid: probe.ask(calls::UUID, || device.uuid()),
+        name: probe.ask(calls::NAME, || device.name()),
+        vram_total_mib: memory.map(|[total, ..]| total as f64 / MIB),
+        power_limit_w: probe.ask(calls::POWER_LIMIT, || device.enforced_power_limit()).map(watts),
+        power_default_limit_w: probe
+            .ask(calls::POWER_DEFAULT_LIMIT, || device.power_management_limit_default())
+            .map(watts),
+        pcie_max_bytes_per_second: generation
+            .zip(lanes)
+            .and_then(|(generation, lanes)| pcie_bytes_per_second(generation, lanes.into())),
+        ..GpuIdentity::default()
+    }
+}
+
+/// The profile at the end of a MIG device's name, such as `1g.5gb` in `NVIDIA
+/// A100-SXM4-40GB MIG 1g.5gb`.
+fn profile_in(name: &str) -> Option<String> {
+    let (_, profile) = name.split_once(" MIG ")?;
+    Some(profile.trim().to_owned()).filter(|profile| !profile.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_what_follows_mig_in_the_name() {
+        let name = "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb";
+        assert_eq!(profile_in(name).as_deref(), Some("1c.3g.20gb"));
+        assert_eq!(profile_in("NVIDIA A100-SXM4-40GB"), None);
+    }
 }

@@ -11,15 +11,16 @@ pub(super) use rows::{ACTION, COST, HOUR, action_of, day_of, hour_of};
 pub(super) use run_file::resealed;
 pub(super) use run_file::{MOST_BYTES as MOST_RUN_BYTES, RunFile};
 
-use super::RUN_TIME;
-use super::layout::{HistoryError, Named, RUN, folder_of, name_of};
-use super::seal::{Seal, keep};
-use super::table_writer::write_table;
+use super::layout::{
+    HistoryError, Named, RUN, RUN_TIME, Seal, folder_of, is_damage, keep, name_of,
+};
+use super::reached;
+use super::table::write_table;
 use crate::domain::{
     FileTrouble, FoundFile, InstanceHour, RecordedAction, RecordedRun, WorkloadDay,
     latest_believed, safe,
 };
-use crate::sources::store::{BucketAccess, Created, Listed, Place, Store, connect};
+use crate::sources::store::{BucketAccess, Created, Listed, Place, Store};
 use futures_util::future::try_join_all;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -62,16 +63,12 @@ impl Records {
     /// # Errors
     /// When a bucket cannot be reached.
     pub async fn open(place: &Place, access: &BucketAccess) -> Result<Self, HistoryError> {
-        let store = connect(place, access).await;
-        let store = store.map_err(|why| HistoryError { place: place.to_string(), why })?;
-        let latest = Timestamp::MAX;
-        Ok(Self { store, latest })
+        Ok(Self { store: reached(place, access).await?, latest: Timestamp::MAX })
     }
 
     #[cfg(test)]
     pub(super) fn of(store: Rc<dyn Store>) -> Self {
-        let latest = Timestamp::MAX;
-        Self { store, latest }
+        Self { store, latest: Timestamp::MAX }
     }
 
     /// The same for whom runs of a clock that is ahead of now hold no day: true nights are kept
@@ -92,23 +89,23 @@ impl Records {
     pub async fn kept(&self) -> Result<StoredRuns, HistoryError> {
         let folder = folder_of(RUN);
         self.store.prepare(&folder).await.map_err(|why| self.failed(&folder, why))?;
-        let mut kept = StoredRuns::default();
         // The day alone is in the name: that of the latest time may be ahead, and is kept once
         // more.
         let believed = self.latest.to_zoned(TimeZone::UTC).date();
-        for file in self.listed(RUN).await? {
-            if Named::of(&file.name).is_some_and(|named| named.day < believed) {
-                kept.runs.extend(id_of(&file.name).map(str::to_owned));
-            }
-        }
+        let runs = self.listed(RUN).await?;
+        let runs = named(&runs).filter(|(_, run)| run.day < believed);
+        let mut kept = StoredRuns {
+            runs: runs.map(|(_, run)| run.id.to_owned()).collect(),
+            ..Default::default()
+        };
         let tables = self.listed(COST.name).await?;
-        let names = tables.iter().map(|table| table.name.as_str());
-        let ahead = ahead(names.filter(|name| id_of(name).is_some_and(|id| kept.has(id))));
+        let own = named(&tables).map(|(_, table)| table).filter(|table| kept.has(table.id));
+        let own: Vec<Named<'_>> = own.collect();
+        let ahead = ahead(own.iter().copied());
         kept.runs.retain(|id| !ahead.contains(id));
-        for table in tables {
-            let Some(named) = Named::of(&table.name) else { continue };
-            if let Some((_, scope)) = named.id.rsplit_once('-').filter(|_| kept.has(named.id)) {
-                kept.days.entry(scope.to_owned()).or_default().insert(named.day);
+        for table in own {
+            if let Some((_, scope)) = table.id.rsplit_once('-').filter(|_| kept.has(table.id)) {
+                kept.days.entry(scope.to_owned()).or_default().insert(table.day);
             }
         }
         Ok(kept)
@@ -159,13 +156,31 @@ impl Records {
         FoundFile { trouble, place: self.store.place(name), why: safe(why) }
     }
 
+    /// Notes a file that could not be read because it is damaged.
+    ///
+    /// # Errors
+    /// When it cannot be read now, which does not say that it is damaged.
+    pub(super) fn note_damage(
+        &self,
+        name: &str,
+        why: io::Error,
+        found: &mut Vec<FoundFile>,
+    ) -> Result<(), HistoryError> {
+        if !is_damage(&why) {
+            return Err(self.failed(name, why));
+        }
+        found.push(self.found(FileTrouble::Damaged, name, &why.to_string()));
+        Ok(())
+    }
+
     pub(super) fn failed(&self, name: &str, why: io::Error) -> HistoryError {
         HistoryError { place: self.store.place(name), why }
     }
 }
 
-fn id_of(name: &str) -> Option<&str> {
-    Named::of(name).map(|named| named.id)
+/// The names of files in whole and in parts.
+fn named(listed: &[Listed]) -> impl Iterator<Item = (&str, Named<'_>)> {
+    listed.iter().filter_map(|file| Some((file.name.as_str(), Named::of(&file.name)?)))
 }
 
 /// The tables of a run by name: one for each day, with the rows of that day or none, one of its
@@ -195,12 +210,11 @@ fn tables(
 /// Runs that are this close may be recorded at once, and hold the same days.
 const AT_ONCE: SignedDuration = SignedDuration::from_hours(24);
 
-/// The ids of the runs, by the names of the files of all, that hold a day which a run of their
-/// scope holds that is more than 24 hours older: a run records only days that it finds in no
-/// other, so that one of the two was ahead of the other.
-pub(super) fn ahead<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+/// The ids of the runs, by the tables of all, that hold a day which a run of their scope holds
+/// that is more than 24 hours older: a run records only days that it finds in no other, so that
+/// one of the two was ahead of the other.
+fn ahead<'a>(tables: impl Iterator<Item = Named<'a>>) -> BTreeSet<String> {
     let mut days: BTreeMap<(Date, &str), Vec<(Timestamp, &str)>> = BTreeMap::new();
-    let tables = names.filter_map(Named::of);
     for table in tables.filter(|named| named.table == COST.name) {
         if let Some((time, scope)) = table.id.split_once('-')
             && let Some(time) = time.strip_suffix('Z')

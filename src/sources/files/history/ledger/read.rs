@@ -1,15 +1,15 @@
 //! Reading back the audits that were kept, each row once, and the hours of instances.
 
 use super::{
-    ACTION, COST, HOUR, MOST_RUN_BYTES, Records, RunFile, action_of, ahead, day_of, hour_of,
+    ACTION, COST, HOUR, MOST_RUN_BYTES, Records, RunFile, action_of, ahead, day_of, hour_of, named,
 };
 use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay};
 use crate::sources::files::history::columns::{Schema, TableError};
-use crate::sources::files::history::layout::{HistoryError, Named, RUN};
-use crate::sources::files::history::seal::Seal;
+use crate::sources::files::history::layout::{HistoryError, Named, RUN, Seal};
 use crate::sources::files::history::table::{Row, read_sealed};
 use crate::sources::store::Listed;
 use futures_util::{StreamExt, stream};
+use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -35,9 +35,6 @@ pub struct Recorded {
     pub problems: Vec<HistoryError>,
 }
 
-/// Tables of runs that are wanted, by name.
-type Wanted = BTreeMap<String, Seal>;
-
 impl Records {
     /// Reads the audits that describe a day or later, or all of them, with the rows of these
     /// days. What cannot be read is a problem, and the rest counts.
@@ -53,38 +50,35 @@ impl Records {
         // A table that is gone holds no day, and its day may be recorded again.
         let names = past.clone().flat_map(|file| file.files.keys());
         let stored: BTreeSet<&str> = there.iter().map(|table| table.name.as_str()).collect();
-        recorded.ahead = ahead(names.map(String::as_str).filter(|name| stored.contains(name)));
+        let names = names.map(String::as_str).filter(|name| stored.contains(name));
+        recorded.ahead = ahead(names.filter_map(Named::of));
         let is_believed = |file: &&RunFile| !recorded.ahead.contains(&file.run.run_id);
         let believed: Vec<&RunFile> = past.filter(is_believed).collect();
-        let of_days = newest(&believed, since);
-        for name in unnamed(&there, &files, &recorded.problems, since) {
-            recorded.lost.extend(Named::of(name).map(|named| named.day));
+        for (name, table) in unnamed(&there, &files, &recorded.problems, since) {
+            recorded.lost.insert(table.day);
             let why = io::Error::new(ErrorKind::InvalidData, "no list of a run names it");
             recorded.problems.push(self.failed(name, why));
         }
-        for (name, seal) in of_days {
-            match self.rows(&COST, (&name, seal), day_of).await {
+        for (name, (table, seal)) in newest(&believed, since) {
+            match self.rows(&COST, (name, seal), day_of).await {
                 Ok(rows) => recorded.rows.extend(rows),
                 Err(problem) => {
-                    recorded.lost.extend(Named::of(&name).map(|named| named.day));
+                    recorded.lost.insert(table.day);
                     recorded.problems.push(problem);
                 }
             }
         }
-        let advised = believed.iter();
-        let advised: Wanted = advised.flat_map(|file| of_table(file, ACTION.name)).collect();
-        for (name, seal) in advised {
-            match self.rows(&ACTION, (&name, seal), action_of).await {
+        let advised: Wanted<'_> =
+            believed.iter().flat_map(|file| of_table(file, ACTION.name)).collect();
+        for (name, (_, seal)) in advised {
+            match self.rows(&ACTION, (name, seal), action_of).await {
                 Ok(rows) => recorded.actions.extend(rows.into_iter().map(|(.., action)| action)),
                 Err(problem) => recorded.problems.push(problem),
             }
         }
-        let runs = files.into_iter().map(|file| file.run);
-        let runs = runs.filter(|run| !recorded.ahead.contains(&run.run_id));
-        recorded.runs = runs.collect();
-        recorded
-            .runs
-            .sort_by(|left, right| (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id)));
+        recorded.runs = files.into_iter().map(|file| file.run).collect();
+        recorded.runs.retain(|run| !recorded.ahead.contains(&run.run_id));
+        recorded.runs.sort_by(|left, right| order(left).cmp(&order(right)));
         recorded
             .rows
             .sort_by(|left, right| (left.day, &left.run_id).cmp(&(right.day, &right.run_id)));
@@ -99,15 +93,10 @@ impl Records {
         problems: &mut Vec<HistoryError>,
     ) -> Result<Vec<RunFile>, HistoryError> {
         let listed = self.listed(RUN).await?;
-        let names = listed.iter().map(|file| file.name.as_str());
-        let of_days = names.filter(|name| {
-            let day = Named::of(name).map(|named| named.day);
-            since.is_none() || day >= since
-        });
-        let read = of_days.map(|name| async move {
-            let id = super::id_of(name).unwrap_or_default();
+        let of_days = named(&listed).filter(|(_, run)| since.is_none_or(|since| run.day >= since));
+        let read = of_days.map(|(name, run)| async move {
             let file = self.store().open(name, MOST_RUN_BYTES).await;
-            file.and_then(|file| RunFile::read(file, id)).map_err(|why| self.failed(name, why))
+            file.and_then(|file| RunFile::read(file, run.id)).map_err(|why| self.failed(name, why))
         });
         let read: Vec<_> = stream::iter(read).buffered(READ_AT_ONCE).collect().await;
         let mut runs = Vec::new();
@@ -138,6 +127,11 @@ impl Records {
     }
 }
 
+/// What runs are ordered by.
+fn order(run: &RecordedRun) -> (Timestamp, &str) {
+    (run.as_of, &run.run_id)
+}
+
 /// Tables of days whose run is gone. One that was recorded again in the same scope has its rows,
 /// and a run that cannot be read is a problem of its own.
 fn unnamed<'a>(
@@ -145,50 +139,52 @@ fn unnamed<'a>(
     files: &[RunFile],
     problems: &[HistoryError],
     since: Option<Date>,
-) -> Vec<&'a str> {
-    let key = |name: &str| {
-        let named = Named::of(name)?;
-        let (_, scope) = named.id.split_once('-')?;
-        Some((named.day, scope.to_owned()))
+) -> Vec<(&'a str, Named<'a>)> {
+    let key = |table: &Named<'_>| {
+        let (_, scope) = table.id.split_once('-')?;
+        Some((table.day, scope.to_owned()))
     };
-    let named = files.iter().flat_map(|file| of_table(file, COST.name));
-    let known: BTreeSet<_> = named.filter_map(|(name, _)| key(&name)).collect();
-    let is_lost = |name: &&str| {
-        let is_wanted = key(name)
+    let tables = files.iter().flat_map(|file| of_table(file, COST.name));
+    let known: BTreeSet<_> = tables.filter_map(|(_, (table, _))| key(&table)).collect();
+    let is_lost = |(_, table): &(&str, Named<'_>)| {
+        let is_wanted = key(table)
             .is_some_and(|key| since.is_none_or(|since| key.0 >= since) && !known.contains(&key));
-        let id = super::id_of(name).unwrap_or_default();
-        is_wanted && !problems.iter().any(|problem| problem.place.contains(id))
+        is_wanted && !problems.iter().any(|problem| problem.place.contains(table.id))
     };
-    there.iter().map(|file| file.name.as_str()).filter(is_lost).collect()
+    named(there).filter(is_lost).collect()
 }
 
+/// Tables of runs that are wanted, by name.
+type Wanted<'a> = BTreeMap<&'a str, (Named<'a>, Seal)>;
+
 /// The files of a table of a run.
-fn of_table<'a>(file: &'a RunFile, table: &'a str) -> impl Iterator<Item = (String, Seal)> + 'a {
-    let own = file.files.iter().filter(move |(name, _)| {
-        let named = Named::of(name);
-        named.is_some_and(|named| named.table == table)
-    });
-    own.map(|(name, seal)| (name.clone(), *seal))
+fn of_table<'a>(
+    file: &'a RunFile,
+    table: &'a str,
+) -> impl Iterator<Item = (&'a str, (Named<'a>, Seal))> {
+    file.files.iter().filter_map(move |(name, seal)| {
+        let named = Named::of(name).filter(|named| named.table == table)?;
+        Some((name.as_str(), (named, *seal)))
+    })
 }
 
 /// Of each day and scope the table of the newest run.
-fn newest(files: &[&RunFile], since: Option<Date>) -> Wanted {
-    let mut newest: BTreeMap<(Date, &str), (&RunFile, String, Seal)> = BTreeMap::new();
+fn newest<'a>(files: &[&'a RunFile], since: Option<Date>) -> Wanted<'a> {
+    let mut newest: BTreeMap<(Date, &str), (&RunFile, (&'a str, (Named<'a>, Seal)))> =
+        BTreeMap::new();
     for file in files.iter().copied() {
-        for (name, seal) in of_table(file, COST.name) {
-            let Some(day) = Named::of(&name).map(|named| named.day) else { continue };
-            if since.is_some_and(|since| day < since) {
+        for (name, (table, seal)) in of_table(file, COST.name) {
+            if since.is_some_and(|since| table.day < since) {
                 continue;
             }
-            let order = |file: &RunFile| (file.run.as_of, file.run.run_id.clone());
-            let key = (day, file.run.scope.as_str());
-            let is_newer = |known: &RunFile| order(known) < order(file);
-            if newest.get(&key).is_none_or(|(known, ..)| is_newer(known)) {
-                newest.insert(key, (file, name, seal));
+            let key = (table.day, file.run.scope.as_str());
+            let is_newer = |known: &RunFile| order(&known.run) < order(&file.run);
+            if newest.get(&key).is_none_or(|(known, _)| is_newer(known)) {
+                newest.insert(key, (file, (name, (table, seal))));
             }
         }
     }
-    newest.into_values().map(|(_, name, seal)| (name, seal)).collect()
+    newest.into_values().map(|(_, table)| table).collect()
 }
 
 /// A run, and where the hours of its days are.
@@ -219,13 +215,11 @@ impl Records {
         let files = self.runs(since, &mut problems).await?;
         let runs = files.into_iter().map(|file| {
             let table = of_table(&file, HOUR.name).next();
+            let table = table.map(|(name, (_, seal))| (name.to_owned(), seal));
             HourRun { run: file.run, table }
         });
         let mut runs: Vec<HourRun> = runs.collect();
-        runs.sort_by(|left, right| {
-            let (left, right) = (&left.run, &right.run);
-            (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id))
-        });
+        runs.sort_by(|left, right| order(&left.run).cmp(&order(&right.run)));
         Ok((runs, problems))
     }
 
@@ -253,7 +247,7 @@ impl Records {
 mod tests {
     use super::*;
     use crate::domain::{Currency, InstanceRate};
-    use crate::sources::files::history::lab::{at, done, run};
+    use crate::sources::files::history::tests::{at, done, run};
     use crate::sources::store::Folder;
     use rust_decimal::Decimal;
     use std::rc::Rc;

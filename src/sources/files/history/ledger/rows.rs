@@ -7,7 +7,7 @@ use crate::domain::{
     RecordedAction, Risk, Target, WorkloadDay,
 };
 use crate::sources::files::history::columns::{
-    Cell, EPOCH, Kind, SCALE, Schema, TableError, named, table,
+    Cell, EPOCH, Kind, SCALE, Schema, TableError, table,
 };
 use crate::sources::files::history::table::Row;
 use jiff::civil::Date;
@@ -69,8 +69,7 @@ table! {
 /// # Errors
 /// When it has a value that is never written.
 pub(in crate::sources::files::history) fn day_of(row: &Row<'_>) -> Result<WorkloadDay, TableError> {
-    let currency =
-        row.optional_text(18)?.map(|code| named(code, Currency::from_name)).transpose()?;
+    let currency = row.optional_named(18, Currency::from_name)?;
     let money = |column: usize| -> Result<Option<Money>, TableError> {
         match (number(row, column)?, currency) {
             (None, _) => Ok(None),
@@ -82,17 +81,17 @@ pub(in crate::sources::files::history) fn day_of(row: &Row<'_>) -> Result<Worklo
     Ok(WorkloadDay {
         run_id: row.text(0)?.to_owned(),
         day: some_date(row, 2)?,
-        provider: named(row.text(3)?, Provider::from_name)?,
+        provider: row.named(3, Provider::from_name)?,
         account: row.text(4)?.to_owned(),
         region: row.text(5)?.to_owned(),
         workload: row.text(6)?.to_owned(),
         job: row.text(7)?.to_owned(),
         name: row.text(8)?.to_owned(),
         tags,
-        kind: named(row.text(10)?, CostKind::from_name)?,
+        kind: row.named(10, CostKind::from_name)?,
         instance_type: row.text(11)?.to_owned(),
         gpus_per_instance: number(row, 12)?,
-        option: named(row.text(13)?, PurchaseOption::from_name)?,
+        option: row.named(13, PurchaseOption::from_name)?,
         commitment: row.optional_text(14)?.map(str::to_owned),
         committed_until: date(row, 15)?,
         hours: some_number(row, 16)?,
@@ -103,7 +102,7 @@ pub(in crate::sources::files::history) fn day_of(row: &Row<'_>) -> Result<Worklo
         useful_gpu_hours: number(row, 22)?,
         idle_gpu_hours: number(row, 23)?,
         unmeasured_gpu_hours: number(row, 24)?,
-        source: named(row.text(25)?, CostSource::from_name)?,
+        source: row.named(25, CostSource::from_name)?,
         price: price_of(row, 26, currency)?,
     })
 }
@@ -157,7 +156,7 @@ table! {
 pub(in crate::sources::files::history) fn action_of(
     row: &Row<'_>,
 ) -> Result<(String, Date, RecordedAction), TableError> {
-    let currency = named(row.text(12)?, Currency::from_name)?;
+    let currency = row.named(12, Currency::from_name)?;
     let money = |column| Ok::<_, TableError>(Money::new(some_number(row, column)?, currency));
     let time = |column| -> Result<Timestamp, TableError> {
         row.text(column)?.parse().map_err(|_| TableError::Value)
@@ -174,7 +173,7 @@ pub(in crate::sources::files::history) fn action_of(
         workload: row.text(6)?.to_owned(),
         job: row.text(7)?.to_owned(),
         name: row.text(8)?.to_owned(),
-        kind: named(row.text(9)?, ActionKind::from_name)?,
+        kind: row.named(9, ActionKind::from_name)?,
         target,
         expected_monthly: money(13)?,
         baseline: ActionBaseline {
@@ -184,7 +183,7 @@ pub(in crate::sources::files::history) fn action_of(
             effective_hourly: money(18)?,
             price: price_of(row, 19, Some(currency))?,
         },
-        risk: named(row.text(14)?, Risk::from_name)?,
+        risk: row.named(14, Risk::from_name)?,
         first_seen: time(23)?,
         last_seen: time(24)?,
     };
@@ -218,8 +217,7 @@ pub(super) fn some_number(row: &Row<'_>, column: usize) -> Result<Decimal, Table
 fn date(row: &Row<'_>, column: usize) -> Result<Option<Date>, TableError> {
     let Some(days) = row.days(column)? else { return Ok(None) };
     let since = SignedDuration::from_hours(i64::from(days) * 24);
-    let date = EPOCH.checked_add(since).map_err(|_| TableError::Value)?;
-    Ok(Some(date))
+    EPOCH.checked_add(since).map(Some).map_err(|_| TableError::Value)
 }
 
 fn some_date(row: &Row<'_>, column: usize) -> Result<Date, TableError> {
@@ -233,17 +231,17 @@ fn price_of(
     currency: Option<Currency>,
 ) -> Result<Option<DatedPrice>, TableError> {
     let (hourly, seen_on) = (number(row, column)?, date(row, column + 2)?);
-    let origin = row.optional_text(column + 3)?;
-    let (Some(hourly), Some(currency)) = (hourly, currency) else {
-        let is_none = hourly.is_none() && seen_on.is_none() && origin.is_none();
-        return if is_none { Ok(None) } else { Err(TableError::Value) };
-    };
-    Ok(Some(DatedPrice {
-        hourly: HourlyRate::new(hourly, currency).ok_or(TableError::Value)?,
-        effective_date: date(row, column + 1)?,
-        seen_on: seen_on.ok_or(TableError::Value)?,
-        origin: named(origin.ok_or(TableError::Value)?, PriceOrigin::from_name)?,
-    }))
+    let origin = row.optional_named(column + 3, PriceOrigin::from_name)?;
+    match (hourly, currency, seen_on, origin) {
+        (None, _, None, None) => Ok(None),
+        (Some(hourly), Some(currency), Some(seen_on), Some(origin)) => Ok(Some(DatedPrice {
+            hourly: HourlyRate::new(hourly, currency).ok_or(TableError::Value)?,
+            effective_date: date(row, column + 1)?,
+            seen_on,
+            origin,
+        })),
+        _ => Err(TableError::Value),
+    }
 }
 
 table! {
@@ -293,8 +291,8 @@ pub(in crate::sources::files::history) fn hour_of(
     if !is_possible {
         return Err(TableError::Value);
     }
-    let currency = row.optional_text(11)?.map(|code| named(code, Currency::from_name));
-    let rate = match (currency.transpose()?, number(row, 12)?, number(row, 13)?) {
+    let currency = row.optional_named(11, Currency::from_name)?;
+    let rate = match (currency, number(row, 12)?, number(row, 13)?) {
         (Some(currency), Some(price), Some(effective)) => {
             Some(InstanceRate { currency, price, effective })
         }

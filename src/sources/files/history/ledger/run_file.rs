@@ -2,8 +2,7 @@
 //! line, which is how engines read it, that ends with a checksum of the rest.
 
 use crate::domain::{Currency, Money, PastGap, PastTotals, RecordedRun, TagFilter};
-use crate::sources::files::history::layout::Named;
-use crate::sources::files::history::seal::{Seal, checksum};
+use crate::sources::files::history::layout::{Named, Seal, checksum};
 use crate::sources::files::shared::bounded::bounded;
 use crate::sources::files::shared::same_fields;
 use crate::sources::store::invalid;
@@ -113,12 +112,17 @@ impl Wire {
     fn of(file: &RunFile) -> Self {
         let run = file.run.clone();
         let amount = |money: Option<Money>| money.map(|money| money.amount().to_string());
-        let totals = &run.totals;
+        let promise = |term_total: &Money| PromiseWire {
+            currency: term_total.currency().code().to_owned(),
+            term_total: term_total.amount().to_string(),
+        };
+        let tag = |tag: TagFilter| same_fields!(tag => TagWire { key, value, is_excluded });
+        let totals = run.totals;
         same_fields!(run => Wire {
             gpucost_version, run_id, scope, source, accounts, regions, unread;
             format: FORMAT,
             as_of: run.as_of.to_string(),
-            tag_filters: run.tag_filters.iter().map(TagWire::of).collect(),
+            tag_filters: run.tag_filters.into_iter().map(tag).collect(),
             days: run.days.iter().map(ToString::to_string).collect(),
             totals: same_fields!(totals => TotalsWire {
                 instances, gpus, unpriced_instances;
@@ -128,7 +132,7 @@ impl Wire {
                 monthly_savings: amount(totals.monthly_savings),
                 monthly_waste: amount(totals.monthly_waste),
             }),
-            promises: run.promises.as_ref().map(|all| all.iter().map(PromiseWire::of).collect()),
+            promises: run.promises.map(|all| all.iter().map(promise).collect()),
             gaps: run.gaps_count,
             prices_seen_on: run.prices_seen_on.map(|day| day.to_string()),
             files: file.files.clone(),
@@ -138,9 +142,12 @@ impl Wire {
     fn run_file(self) -> io::Result<RunFile> {
         let totals = self.totals;
         let currency = currency_of(&totals.currency)?;
-        let promises = self
-            .promises
-            .map(|all| all.into_iter().map(PromiseWire::money).collect::<io::Result<Vec<Money>>>());
+        let promise = |promise: PromiseWire| -> io::Result<Money> {
+            Ok(Money::new(parsed(&promise.term_total)?, currency_of(&promise.currency)?))
+        };
+        let promises: Option<io::Result<Vec<Money>>> =
+            self.promises.map(|all| all.into_iter().map(promise).collect());
+        let tag = |tag: TagWire| same_fields!(tag => TagFilter { key, value, is_excluded });
         let money = |amount: Option<String>| -> io::Result<Option<Money>> {
             let amount = amount.map(|amount| parsed::<Decimal>(&amount)).transpose()?;
             Ok(amount.map(|amount| Money::new(amount, currency)))
@@ -150,7 +157,7 @@ impl Wire {
         let run = same_fields!(self => RecordedRun {
             run_id, scope, source, accounts, regions, unread, gpucost_version;
             as_of: parsed(&self.as_of)?,
-            tag_filters: self.tag_filters.into_iter().map(TagWire::filter).collect(),
+            tag_filters: self.tag_filters.into_iter().map(tag).collect(),
             days: days?,
             totals: same_fields!(totals => PastTotals {
                 instances, gpus, unpriced_instances;
@@ -174,34 +181,6 @@ fn currency_of(code: &str) -> io::Result<Currency> {
 
 fn parsed<T: FromStr>(text: &str) -> io::Result<T> {
     text.parse().map_err(|_| invalid("it has a date or an amount that gpucost does not write"))
-}
-
-impl TagWire {
-    fn of(filter: &TagFilter) -> Self {
-        Self {
-            key: filter.key.clone(),
-            value: filter.value.clone(),
-            is_excluded: filter.is_excluded,
-        }
-    }
-
-    fn filter(self) -> TagFilter {
-        TagFilter { key: self.key, value: self.value, is_excluded: self.is_excluded }
-    }
-}
-
-impl PromiseWire {
-    fn of(term_total: &Money) -> Self {
-        Self {
-            currency: term_total.currency().code().to_owned(),
-            term_total: term_total.amount().to_string(),
-        }
-    }
-
-    fn money(self) -> io::Result<Money> {
-        let currency = currency_of(&self.currency)?;
-        Ok(Money::new(parsed(&self.term_total)?, currency))
-    }
 }
 
 /// What is between the rest and the checksum.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::{Currency, Money, Target};
 use crate::sources::Answer;
-use crate::sources::files::history::lab::{action, at, bare, cost, done, run};
+use crate::sources::files::history::tests::{action, at, bare, cost, done, run};
 use crate::sources::store::Folder;
 use jiff::civil::date;
 use rust_decimal::Decimal;
