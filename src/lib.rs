@@ -1,11 +1,10 @@
 //! gpucost audits GPU instances: what they cost, what of it is wasted, why,
 //! and how sure that is.
 //!
-//! Facts are gathered first, judged by pure code second, printed third. The
-//! modules below are layers, top to bottom: a file imports only from layers
-//! above its own or from its own folder. So what reads facts knows nothing of
-//! what judges them. What judges them does not read either: a pure layer
-//! imports from pure layers alone. `tests/layers` enforces both.
+//! Facts are gathered first, judged by pure code second, printed third. What
+//! reads facts and what judges them are crates that know nothing of each other.
+//! The modules below are layers, top to bottom: a file imports only from layers
+//! above its own or from its own folder, which `tests/layers` enforces.
 //!
 //! An estate in, an audit out:
 //!
@@ -43,33 +42,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// Denied rather than forbidden: `sources::nvml::raw` makes the few calls of the
-// driver's library that no safe wrapper has.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
-pub mod domain;
+pub use gpucost_model::{catalog, domain, usage};
 
-pub mod catalog;
+pub use gpucost_sources::{self as sources, gather};
 
-pub mod usage;
-
-pub mod sources;
-
-pub mod gather;
-
-pub mod savings;
-
-pub mod profiling;
-
-pub mod rules;
-
-pub mod planners;
-
-pub mod trend;
-
-pub mod billing;
-
-pub mod analysis;
+pub use gpucost_judge::{analysis, billing, planners, profiling, rules, savings, trend};
 
 pub mod report;
 

@@ -3,7 +3,7 @@
 use crate::args::BillArgs;
 use crate::counts::first;
 use crate::failure::{Failure, Result};
-use crate::fnv::Fnv;
+use crate::names::Fnv;
 use crate::history::{BESIDE, Manifest, publish_list, stamp, texts, unnamed};
 use crate::inputs::{Inputs, register_own};
 use crate::progress::{Progress, separated};

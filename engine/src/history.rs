@@ -2,7 +2,7 @@
 //! them count.
 
 use crate::failure::{Failure, Result};
-use crate::fnv::Fnv;
+use crate::names::Fnv;
 use crate::sql::{ASKED, Table, date_of};
 use crate::table::{Seal, TableWriter, Written, temporary};
 use datafusion::arrow::array::{Array, RecordBatch, StringArray};

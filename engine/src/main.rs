@@ -7,14 +7,11 @@ mod bill;
 mod cluster;
 mod counts;
 mod failure;
-#[allow(dead_code, reason = "gpucost uses the rest")]
-#[path = "../../src/domain/fnv.rs"]
-mod fnv;
 mod footer;
 mod history;
 mod inputs;
 #[allow(dead_code, reason = "gpucost uses the rest")]
-#[path = "../../src/domain/names.rs"]
+#[path = "../../crates/model/src/domain/names.rs"]
 mod names;
 mod progress;
 mod rollup;

@@ -1,5 +1,5 @@
 //! Tables of a history as gpucost reads them: plain texts and numbers, packed with gzip, in
-//! groups of 65,536 rows. `src/sources/files/history` of gpucost has the bounds.
+//! groups of 65,536 rows. `crates/sources/src/files/history` of gpucost has the bounds.
 
 use crate::failure::{Failure, Result};
 use crate::sql::{Kind, Table};

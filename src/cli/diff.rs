@@ -99,7 +99,7 @@ fn audited(
     let mut estate = read_estate(path, Keep::Usage)
         .map_err(Failure::hinted("see docs/estate.md for the contents of an estate"))?;
     estate::add_own_prices(&mut estate.prices, settings, false)?;
-    Ok(PastAudit::of(&crate::analysis::audit(&estate, &settings.policy, accepted)))
+    Ok(crate::analysis::audit(&estate, &settings.policy, accepted).past())
 }
 
 /// Why an earlier audit could not be read, and what to do.

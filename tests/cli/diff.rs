@@ -7,7 +7,7 @@ use crate::cli::world::World;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gpucost::analysis::audit;
-use gpucost::domain::{PastAudit, Policy, Risk};
+use gpucost::domain::{Policy, Risk};
 use gpucost::sources::files::{REPORT_VERSIONS, demo_estate, read_report};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -19,7 +19,7 @@ fn a_report_is_read_back_as_it_was_written() {
     let path = world.file("report.json", &DEMO.stdout);
     let read = read_report(Path::new(&path)).expect("a report");
     let estate = demo_estate().expect("the demo");
-    let mut expected = PastAudit::of(&audit(&estate, &Policy::default(), Risk::Medium));
+    let mut expected = audit(&estate, &Policy::default(), Risk::Medium).past();
     // The JSON has four decimals of it.
     for workload in &mut expected.workloads {
         workload.mean_percent = workload.mean_percent.map(|mean| (mean * 1e4).round() / 1e4);

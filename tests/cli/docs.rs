@@ -209,8 +209,9 @@ fn every_word_for_a_kind_does_what_the_page_says() {
 fn every_tag_that_is_read_is_in_the_page() {
     let text = page("tags.md");
     let quoted = quoted(&text);
-    let sources = ["src/domain/tags.rs", "src/analysis/workloads/kinds.rs"]
-        .map(|path| fs::read_to_string(root().join(path)).expect("a source"));
+    let sources =
+        ["crates/model/src/domain/tags.rs", "crates/judge/src/analysis/workloads/kinds.rs"]
+            .map(|path| fs::read_to_string(root().join(path)).expect("a source"));
     let literals: Vec<&str> = sources
         .iter()
         .flat_map(|source| {

@@ -316,7 +316,7 @@ fn every_kind_has_a_price_or_is_a_gap_with_its_address() {
         let gap = reason.map(|reason| (place.to_owned(), reason.to_owned()));
         assert_eq!(gaps(&report), Vec::from_iter(gap), "{place}");
     }
-    let table = include_str!("../../src/sources/files/terraform/kinds.rs");
+    let table = include_str!("../../crates/sources/src/files/terraform/kinds.rs");
     for row in table.split("    kind(\"").skip(1) {
         let mut texts = row.split('"').step_by(2);
         let (resource_type, block) = (texts.next(), texts.next());

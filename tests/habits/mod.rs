@@ -28,20 +28,21 @@ fn skeletons(name: &str) -> Vec<(Vec<String>, BTreeSet<String>)> {
     let files = |files: &[String]| -> BTreeSet<String> { files.iter().cloned().collect() };
     let fixture = |situation: &str| format!("fixtures/rules/{name}/{situation}.json");
     let rule = [
-        format!("src/rules/{snake}.rs"),
+        format!("crates/judge/src/rules/{snake}.rs"),
         format!("docs/rules/{name}.md"),
         fixture("fires"),
         fixture("quiet"),
         fixture("missing"),
     ];
-    let lever = [format!("src/savings/levers/{snake}.rs"), format!("docs/levers/{name}.md")];
+    let lever =
+        [format!("crates/judge/src/savings/levers/{snake}.rs"), format!("docs/levers/{name}.md")];
     let planner = [
-        format!("src/planners/{snake}.rs"),
+        format!("crates/judge/src/planners/{snake}.rs"),
         format!("src/report/planners/{snake}.rs"),
         format!("src/cli/{snake}.rs"),
         format!("docs/planners/{name}.md"),
     ];
-    let source = [format!("src/sources/{snake}/mod.rs")];
+    let source = [format!("crates/sources/src/{snake}/mod.rs")];
     let mut all = vec![
         (asked(&["rule", name]), files(&rule)),
         (asked(&["lever", name]), files(&lever)),
@@ -59,7 +60,10 @@ fn skeletons(name: &str) -> Vec<(Vec<String>, BTreeSet<String>)> {
 fn scratch() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let make = |folder: &str| fs::create_dir_all(scratch.path().join(folder)).expect("writable");
-    for folder in ["src/rules", "src/savings/levers", "src/report/planners", "src/sources"] {
+    for folder in [
+        "crates/judge/src/rules", "crates/judge/src/savings/levers", "src/report/planners",
+        "crates/sources/src",
+    ] {
         make(folder);
     }
     for (_, folder) in DOCUMENTS {
@@ -189,8 +193,9 @@ fn what_is_no_name_is_refused() {
 
 /// Words that begin like a path of the repository.
 fn paths_in(text: &str) -> BTreeSet<&str> {
-    const FOLDERS: [&str; 9] = [
-        ".ci/", "ci/", "docs/", "examples/", "fixtures/", "scripts/", "src/", "tests/", "benches/",
+    const FOLDERS: [&str; 10] = [
+        ".ci/", "ci/", "crates/", "docs/", "examples/", "fixtures/", "scripts/", "src/", "tests/",
+        "benches/",
     ];
     text.split(|c: char| c.is_whitespace() || ['`', '(', ')', ',', '#'].contains(&c))
         .map(|word| word.trim_end_matches(['.', ':', ';']))

@@ -1,8 +1,8 @@
-//! Read-only towards the cloud: the operations that `src/sources/aws` sends are
+//! Read-only towards the cloud: the operations that `crates/sources/src/aws` sends are
 //! the actions of the policy, no more and no fewer, and none of them changes
 //! anything.
 
-use crate::support::source::{files_under, is_word, line_of, root};
+use crate::support::source::{files_under, is_word, line_of, program_files, root};
 use gpucost::sources::aws::{
     ACTIONS, BILL_ACTIONS, HISTORY_ACTIONS, ORG_ACTIONS, Role, Trusted, bill_policy,
     history_policy, iam_policy, organization_policy,
@@ -103,7 +103,7 @@ fn actions() -> impl Iterator<Item = &'static str> {
 /// The services that have no client, by the constants that name them.
 fn services() -> BTreeMap<String, String> {
     let mut services = BTreeMap::new();
-    for file in files_under("src/sources/aws") {
+    for file in files_under("crates/sources/src/aws") {
         for (at, _) in file.text.match_indices(": Service = Service {") {
             let name = file.text[..at].rsplit("const ").next().expect("a constant");
             let (_, rest) = file.text[at..].split_once("id: \"").expect("an id");
@@ -119,7 +119,7 @@ fn services() -> BTreeMap<String, String> {
 fn operations_sent() -> BTreeMap<String, Vec<String>> {
     let mut sent: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let services = services();
-    for file in files_under("src") {
+    for file in program_files() {
         for (at, _) in file.code.match_indices(".send()") {
             let place = format!("{}:{}", file.path, line_of(&file.code, at));
             // A request that is sent again after throttling is made before it is sent.
@@ -138,7 +138,7 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
             sent.entry(operation).or_default().push(place);
         }
         // Services without a client are asked by the operation's name.
-        let is_of_aws = file.path.starts_with("src/sources/aws/");
+        let is_of_aws = file.path.starts_with("crates/sources/src/aws/");
         let asked = [".ask(", ".ask_form(", ".ask_list("];
         let asked = asked.iter().flat_map(|call| file.text.match_indices(call));
         for (at, _) in asked.filter(|_| is_of_aws) {
@@ -179,7 +179,7 @@ fn the_operations_sent_are_the_actions_of_the_policy() {
 #[test]
 fn errors_name_the_actions_of_the_policy() {
     let mut named = BTreeSet::new();
-    for file in files_under("src/sources/aws") {
+    for file in files_under("crates/sources/src/aws") {
         for quoted in file.text.split('"') {
             let is_action = quoted.split_once(':').is_some_and(|(service, operation)| {
                 let services = [
@@ -208,7 +208,7 @@ fn no_operation_changes_anything() {
         let verb = method.split('_').next().expect("a first word");
         assert!(READING.contains(&verb), "{action} does not only read");
     }
-    for file in files_under("src/sources/aws") {
+    for file in files_under("crates/sources/src/aws") {
         let calls = file.code.match_indices("()").map(|(at, _)| {
             let name: Vec<char> =
                 file.code[..at].chars().rev().take_while(|c| is_word(*c)).collect();
@@ -226,8 +226,8 @@ fn no_operation_changes_anything() {
 
 #[test]
 fn clients_of_the_cloud_exist_in_one_folder_only() {
-    for file in files_under("src") {
-        if !file.path.starts_with("src/sources/aws/") {
+    for file in program_files() {
+        if !file.path.starts_with("crates/sources/src/aws/") {
             assert!(!file.code.contains("aws_sdk_"), "{} names a client", file.path);
         }
     }

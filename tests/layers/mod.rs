@@ -1,44 +1,48 @@
-//! The layers: a file imports from layers above its own or from its own folder.
-//! The order is that of the `pub mod` lines in `src/lib.rs`. Beside it: which
-//! layers are pure, how long a file may be, and what no file may contain.
+//! The layers: a file imports from layers above its own or from its own folder. The order is that
+//! of the `pub mod` lines in the `lib.rs` of its crate; between crates the compiler holds it. Beside
+//! it: which layers are pure, how long a file may be, and what no file may contain.
 
 mod rings;
 
 use crate::support::source::{
-    SourceFile, code_of, files_under, heads, is_word, line_of, named_under, root, words,
+    CRATES, SourceFile, code_of, files_under, heads, is_word, line_of, named_under, program_files,
+    root, words,
 };
 
-/// Layers without I/O, clock and environment.
-const PURE: [&str; 11] = [
-    "domain", "catalog", "usage", "savings", "profiling", "rules", "planners", "trend", "billing",
-    "analysis", "report",
-];
+/// Folders without I/O, clock and environment.
+const PURE: [&str; 3] = ["crates/model/src", "crates/judge/src", "src/report"];
+
+/// What documents are not made of.
+const IMPURE: [&str; 4] = ["sources", "gather", "config", "cli"];
 
 /// Lines that a source file may have.
 const LONGEST_FILE: usize = 600;
-/// The layers, top to bottom.
-fn layers() -> Vec<String> {
-    let library = std::fs::read_to_string(root().join("src/lib.rs")).expect("a library");
-    let layers: Vec<String> = library
-        .lines()
+
+/// The layers of a crate, top to bottom.
+fn layers(folder: &str) -> Vec<String> {
+    let library = std::fs::read_to_string(root().join(folder).join("lib.rs")).expect("a library");
+    let lines = library.lines();
+    lines
         .filter_map(|line| Some(line.strip_prefix("pub mod ")?.strip_suffix(';')?.to_owned()))
-        .collect();
-    assert_eq!(layers.first().map(String::as_str), Some("domain"));
-    assert_eq!(layers.last().map(String::as_str), Some("cli"));
-    layers
+        .collect()
 }
 
-/// The layer that a file belongs to; none for the two roots.
+/// A file's path in its crate, and the folder of that.
+fn in_crate(path: &str) -> (&'static str, &str) {
+    let mut crates = CRATES.iter();
+    let found =
+        crates.find_map(|folder| Some((*folder, path.strip_prefix(folder)?.strip_prefix('/')?)));
+    found.unwrap_or_else(|| panic!("{path} is in no crate"))
+}
+
+/// The layer that a file belongs to; none for the roots.
 fn layer_of(path: &str) -> Option<&str> {
-    let inside = path.strip_prefix("src/")?;
-    let (layer, _) = inside.split_once('/')?;
-    Some(layer)
+    Some(in_crate(path).1.split_once('/')?.0)
 }
 
 /// How many modules stand between a file and the root: `src/a/mod.rs` is 1.
 fn depth_of(path: &str) -> usize {
-    let inside = path.trim_start_matches("src/").trim_end_matches("/mod.rs");
-    inside.split('/').count()
+    in_crate(path).1.trim_end_matches("/mod.rs").split('/').count()
 }
 
 /// Layers named in code, with the line: after `crate::`, and after as many
@@ -106,36 +110,23 @@ fn assert_none(problems: &[String]) {
 }
 
 #[test]
-fn every_folder_is_a_layer_and_every_layer_a_folder() {
-    let mut folders: Vec<String> = std::fs::read_dir(root().join("src"))
-        .expect("sources")
-        .map(|entry| entry.expect("a readable entry").path())
-        .filter(|path| path.is_dir())
-        .map(|path| {
-            let name = path.file_name().expect("a name");
-            name.to_str().expect("in UTF-8").to_owned()
-        })
-        .collect();
-    folders.sort();
-    let mut layers = layers();
-    layers.sort();
-    assert_eq!(folders, layers);
-}
-
-#[test]
 fn no_file_imports_from_a_layer_below_its_own() {
-    let layers = layers();
-    let files = files_under("src");
-    let problems: Vec<String> =
-        files.iter().flat_map(|file| upward(&layers, &file.path, &file.code)).collect();
-    assert_none(&problems);
-    let imports: usize = files.iter().map(|file| layers_named(&file.path, &file.code).len()).sum();
+    let mut imports = 0;
+    // What is in the folders of sources is one layer.
+    for folder in CRATES.iter().filter(|folder| **folder != "crates/sources/src") {
+        let (layers, files) = (layers(folder), files_under(folder));
+        let problems: Vec<String> =
+            files.iter().flat_map(|file| upward(&layers, &file.path, &file.code)).collect();
+        assert_none(&problems);
+        imports +=
+            files.iter().map(|file| layers_named(&file.path, &file.code).len()).sum::<usize>();
+    }
     assert!(imports > 50, "only {imports} imports were seen");
 }
 
 #[test]
 fn an_upward_import_is_caught_however_it_is_written() {
-    let layers = layers();
+    let layers = ["domain", "report", "cli"].map(str::to_owned);
     let path = "src/domain/money.rs";
     for code in [
         "use crate::report::text::money;",
@@ -167,30 +158,18 @@ fn code_is_told_from_comments_and_literals() {
 }
 
 #[test]
-fn pure_layers_name_pure_layers_alone() {
-    let layers = layers();
-    for layer in PURE {
-        let problems: Vec<String> = files_under(&format!("src/{layer}"))
-            .iter()
-            .flat_map(|file| {
-                layers_named(&file.path, &file.code)
-                    .into_iter()
-                    .filter(|(_, name)| layers.contains(name) && !PURE.contains(&name.as_str()))
-                    .map(|(line, name)| format!("{}:{line}: names `{name}`", file.path))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        assert_none(&problems);
-    }
-}
-
-#[test]
-fn what_reads_facts_stands_above_what_judges_them() {
-    let layers = layers();
-    let place = |name: &str| layers.iter().position(|layer| layer == name);
-    for judging in ["savings", "profiling", "rules", "billing", "analysis"] {
-        assert!(place("sources") < place("gather") && place("gather") < place(judging));
-    }
+fn documents_name_pure_layers_alone() {
+    let problems: Vec<String> = files_under("src/report")
+        .iter()
+        .flat_map(|file| {
+            let named = layers_named(&file.path, &file.code).into_iter();
+            let named = named.filter(|(_, name)| IMPURE.contains(&name.as_str()));
+            named
+                .map(|(line, name)| format!("{}:{line}: names `{name}`", file.path))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert_none(&problems);
 }
 
 /// The places where any of some words stands in files.
@@ -208,8 +187,8 @@ fn places_of(files: &[SourceFile], forbidden: &[&str]) -> Vec<String> {
 
 #[test]
 fn pure_layers_touch_neither_files_nor_network_nor_clock() {
-    for layer in PURE {
-        let files = files_under(&format!("src/{layer}"));
+    for folder in PURE {
+        let files = files_under(folder);
         let mut problems = places_of(&files, &["tokio", "Timestamp::now", "SystemTime"]);
         problems.extend(places_of(&files, &["Instant", "Zoned::now", "include_env"]));
         for file in &files {
@@ -225,7 +204,7 @@ fn pure_layers_touch_neither_files_nor_network_nor_clock() {
 
 #[test]
 fn no_file_is_too_long() {
-    let problems: Vec<String> = files_under("src")
+    let problems: Vec<String> = program_files()
         .iter()
         .map(|file| (&file.path, file.text.lines().count()))
         .filter(|(_, lines)| *lines > LONGEST_FILE)
@@ -236,7 +215,7 @@ fn no_file_is_too_long() {
 
 #[test]
 fn nothing_is_left_to_do_or_switched_off() {
-    for folder in ["src", "tests", "examples"] {
+    for folder in ["src", "crates", "tests", "examples"] {
         let files = files_under(folder);
         let mut problems = places_of(&files, &["todo!", "unimplemented!", "dbg!"]);
         problems.extend(files.iter().flat_map(|file| {

@@ -3,7 +3,7 @@
 //!
 //! The trace is the file `trace.jsonl` beside the library, else the one named by
 //! `GPUCOST_NVML_TRACE`; its format is that of `gpucost profile --record`, told
-//! in `src/sources/nvml/driver/trace.rs`. Three things are for traces made by hand: a
+//! in `crates/sources/src/nvml/driver/trace.rs`. Three things are for traces made by hand: a
 //! call that is never named answers as a library does that has no such call; the
 //! call `*` of a device answers for all its calls until it is null again; and
 //! `nvmlInit_v2` among the system's answers of the first line lets opening fail.

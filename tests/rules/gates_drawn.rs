@@ -13,7 +13,7 @@ use gpucost::analysis::{audit, price_plan};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
     Cause, CauseKind, CostKind, CostSource, Currency, Gap, GapSubject, Metric, Missing, Money,
-    OperatingSystem, PastAudit, PastGap, PastTotals, PlanAction, PlannedCount, PlannedInstances,
+    OperatingSystem, PastGap, PastTotals, PlanAction, PlannedCount, PlannedInstances,
     PlannedResource, Policy, PriceBook, Provider, PurchaseOption, RecordedRun, Risk, Severity,
     Tenancy, TerraformPlan, WorkloadDay, WorkloadKind,
 };
@@ -462,7 +462,7 @@ proptest! {
                 let gone = old.instances.remove(gone.index(old.instances.len())).id;
                 old.metrics.retain(|series| series.instance != gone);
             }
-            PastAudit::of(&audit_of(&old))
+            audit_of(&old).past()
         });
         let outcome = |audit| {
             let baseline = past.as_ref().map(|past| Baseline::of("old.json".to_owned(), past, audit));

@@ -4,7 +4,7 @@ use crate::rules::fixtures::{SITUATIONS, names_in, path, recorded_rule_ids, rule
 use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need, RULES};
 use std::collections::BTreeSet;
 
-/// Files and folders in `src/rules/` that hold no rule about workloads.
+/// Files and folders in `crates/judge/src/rules/` that hold no rule about workloads.
 const SHARED_FILES: [&str; 6] =
     ["classification", "clusters", "commitments", "device_alert", "mod", "subject"];
 
@@ -31,12 +31,12 @@ fn titles_state_no_threshold() {
 fn every_rule_has_a_file_of_its_name_and_every_file_a_rule() {
     let mut expected: BTreeSet<String> = ids().iter().map(|id| id.replace('-', "_")).collect();
     expected.extend(SHARED_FILES.map(str::to_owned));
-    assert_eq!(names_in("src/rules", ".rs"), expected);
+    assert_eq!(names_in("crates/judge/src/rules", ".rs"), expected);
 }
 
 #[test]
 fn every_rule_about_clusters_has_a_file_of_its_name() {
-    let files = names_in("src/rules/clusters", ".rs");
+    let files = names_in("crates/judge/src/rules/clusters", ".rs");
     for id in CLUSTER_RULES {
         assert!(files.contains(&id.replace('-', "_")), "{id}");
     }

@@ -12,13 +12,21 @@ pub fn root() -> &'static Path {
 
 /// A source file with its path from the root of the package.
 pub struct SourceFile {
-    /// Such as `src/rules/idle_gpu.rs`.
+    /// Such as `crates/judge/src/rules/idle_gpu.rs`.
     pub path: String,
     /// As written.
     pub text: String,
     /// With comments and the insides of literals blanked; lines keep their
     /// numbers.
     pub code: String,
+}
+
+/// The folders of the crates of the program.
+pub const CRATES: [&str; 4] = ["crates/model/src", "crates/judge/src", "crates/sources/src", "src"];
+
+/// Every Rust file of the program.
+pub fn program_files() -> Vec<SourceFile> {
+    CRATES.iter().flat_map(|folder| files_under(folder)).collect()
 }
 
 /// Every Rust file in a folder of the package, in order of path.

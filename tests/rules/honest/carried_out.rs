@@ -6,7 +6,7 @@ use super::draft::{estate_of, fleet};
 use crate::rules::fixtures::sum_of_rows;
 use crate::rules::plan::apply::{apply, origin};
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, audit};
-use gpucost::domain::{Action, ActionKind, Currency, Money, PastAudit, Policy, ResourceId, Risk};
+use gpucost::domain::{Action, ActionKind, Currency, Money, Policy, ResourceId, Risk};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -247,7 +247,7 @@ impl Twice {
         if !is_priced(&self.before) || !is_priced(&self.after) {
             return;
         }
-        let (old, new) = (PastAudit::of(&self.before), PastAudit::of(&self.after));
+        let (old, new) = (self.before.past(), self.after.past());
         let diff = AuditDiff::of(&old, &new);
         assert_eq!(sum_of_rows(&diff), diff.monthly_cost.change());
     }

@@ -5,7 +5,7 @@ use crate::rules::builder::estate;
 use crate::rules::fixtures::{root, sum_of_rows};
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, Ending, audit};
-use gpucost::domain::{ActionKind, Money, PastAudit, Policy, Risk};
+use gpucost::domain::{ActionKind, Money, Policy, Risk};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn storage(before: &Audit, after: &Audit) -> Decimal {
 fn the_diff_of_the_demo_before_and_after_its_plan_reports_what_was_planned() {
     for accepted in [Risk::Low, Risk::Medium, Risk::High] {
         let (before, after) = before_and_after(&demo(), accepted);
-        let (old, new) = (PastAudit::of(&before), PastAudit::of(&after));
+        let (old, new) = (before.past(), after.past());
         let diff = AuditDiff::of(&old, &new);
         let plan = diff.plan.expect("the demo has a plan");
         assert_eq!(Some(plan.planned), before.totals.monthly_savings());
@@ -110,7 +110,7 @@ fn check_workload(workload: &AuditedWorkload, diff: &AuditDiff<'_>, accepted: Ri
 #[test]
 fn an_audit_beside_itself_has_no_difference() {
     let policy = Policy::default();
-    let same = PastAudit::of(&audit(&demo(), &policy, Risk::Medium));
+    let same = audit(&demo(), &policy, Risk::Medium).past();
     let diff = AuditDiff::of(&same, &same);
     assert!(diff.added.is_empty() && diff.removed.is_empty() && diff.changed.is_empty());
     assert!(diff.gone.is_empty() && diff.appeared.is_empty() && diff.caveats.is_empty());
@@ -132,7 +132,7 @@ fn what_is_removed_takes_its_cost_and_its_findings_with_it() {
     let idle = "i-0710738f7e219399e";
     smaller.instances.retain(|instance| instance.id.as_str() != idle);
     let after = audit(&smaller, &policy, Risk::Medium);
-    let (old, new) = (PastAudit::of(&before), PastAudit::of(&after));
+    let (old, new) = (before.past(), after.past());
     let diff = AuditDiff::of(&old, &new);
     let [removed] = diff.removed.as_slice() else {
         panic!("{:?}", diff.removed);
@@ -159,7 +159,7 @@ proptest! {
         let policy = Policy::default();
         let [old, new] = [old, new].map(|drafts| {
             let audit = audit(&estate(machines(&drafts)), &policy, Risk::Medium);
-            PastAudit::of(&audit)
+            audit.past()
         });
         let diff = AuditDiff::of(&old, &new);
         let all_priced = old.workloads.iter().chain(&new.workloads).all(|workload| workload.monthly_cost.is_some());

@@ -1,0 +1,33 @@
+//! What series amount to: counts, extremes, distributions and a grid over the window.
+//! Everything adds up with its like in any order, so that points are needed once, on
+//! their way in, and a source may deliver the same thing already aggregated.
+
+mod amount;
+mod days;
+mod estate;
+mod facts;
+mod grid;
+mod histogram;
+mod hours;
+mod keeping;
+mod kept;
+#[cfg(any(test, feature = "lab"))]
+pub mod lab;
+mod measure;
+mod records;
+mod series;
+mod sources;
+mod statistics;
+mod timeline;
+mod together;
+mod usages;
+
+pub use days::{DayLoad, HOURS_OF_A_WEEK, WeekHour, WeekUsage};
+pub use estate::Estate;
+pub use histogram::{Histogram, Scale};
+pub use hours::{HourMean, HourUse, MachineHours, whole_hours};
+pub use kept::{StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
+pub use series::{Points, Series};
+pub use statistics::{Figures, Range, Sketch, Sum, Tally, distribution, mean, quantile};
+pub use timeline::{PeriodLoad, Timeline};
+pub use usages::{Usage, UsageBuilder, Usages};
