@@ -1,6 +1,6 @@
 //! What a whole run says.
 
-use super::{Alert, Diagnosis, GpuRanges, HostProfile, Pace, Phase};
+use super::{Alert, Diagnosis, GpuRanges, HostProfile, Pace, Phase, PowerFigures};
 use crate::domain::{
     GpuIdentity, GpuProcess, RunEnd, RunFacts, ThrottleReasons, Verdict, named_enum,
 };
