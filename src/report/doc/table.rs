@@ -128,14 +128,26 @@ fn rows(table: &Table, screen: &mut Screen) {
     let mut spare: Vec<(u8, usize)> = orders.zip(0..).filter(|(order, _)| *order > 0).collect();
     spare.sort_unstable_by(|left, right| right.cmp(left));
     let spare: Vec<usize> = spare.into_iter().map(|(_, index)| index).collect();
-    let most = style.shown(table.rows.len(), table.most.unwrap_or(SHOWN));
+    // In a list of a few, what several rows say alike stands once.
+    let is_brief = table.most.is_some() && !below.is_empty();
+    let places: Vec<usize> = heads.iter().chain(&below).map(|(place, _)| *place).collect();
+    let says_alike = |left: &Vec<Value>, right: &Vec<Value>| {
+        is_brief && places.iter().all(|place| left.get(*place) == right.get(*place))
+    };
+    let runs: Vec<&[Vec<Value>]> = table.rows.chunk_by(says_alike).collect();
+    let runs = &runs[..style.shown(runs.len(), table.most.unwrap_or(SHOWN))];
+    let most = runs.iter().map(|run| run.len()).sum();
     let longest = match heads.len() {
         0..=MANY => LONGEST_CELL,
         _ => LONGEST_OF_MANY,
     };
-    let rows = table.rows[..most].iter().map(|row| {
-        let cells = heads.iter().map(|(place, _)| row.get(*place).map_or(String::new(), shown));
-        cells.map(|cell| fit(&cell, longest)).collect()
+    let rows = runs.iter().map(|run| {
+        let cells = heads.iter().map(|(place, _)| run[0].get(*place).map_or(String::new(), shown));
+        let mut cells: Vec<String> = cells.map(|cell| fit(&cell, longest)).collect();
+        if let (Some(cell), 2..) = (cells.first_mut(), run.len()) {
+            *cell = format!("{} × {cell}", run.len());
+        }
+        cells
     });
     // Where a screen has words of its own, the name of a row gives way.
     let is_own = |(_, head): &(usize, &Head)| matches!(head.level, Level::Spare(_));
@@ -151,7 +163,7 @@ fn rows(table: &Table, screen: &mut Screen) {
         dropped = drawn.skipped(style);
         screen.line(lines.join("\n").trim_end_matches('\n'));
     } else {
-        listed(&drawn, &table.rows, &below, screen);
+        listed(&drawn, runs.iter().map(|run| &run[0]), &below, screen);
     }
     screen.skipped(table.rows.len() - most, table.noun, table.worth_behind(most));
     notes(table, &dropped, screen);
@@ -159,7 +171,12 @@ fn rows(table: &Table, screen: &mut Screen) {
 
 /// Rows without a header, each with its sentences below it: a line each, unless every row is
 /// shown with all it says.
-fn listed(drawn: &PlainTable, rows: &[Vec<Value>], below: &[(usize, &Head)], screen: &mut Screen) {
+fn listed<'a>(
+    drawn: &PlainTable,
+    rows: impl Iterator<Item = &'a Vec<Value>>,
+    below: &[(usize, &Head)],
+    screen: &mut Screen,
+) {
     let style = screen.style;
     for (lines, row) in drawn.rows_in(style, 2).iter().zip(rows) {
         lines.iter().for_each(|line| screen.line(&format!("  {line}")));

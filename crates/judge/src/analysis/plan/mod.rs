@@ -235,12 +235,26 @@ const AFTER_A_MONTH: &str = "buy after 30 days on the new shape";
 /// Names that a sentence lists.
 const MOST_NAMES: usize = 3;
 
+/// The first of some names; one that several workloads have stands once, with how many have it.
 fn few(names: &[&str]) -> String {
-    let shown = names.iter().take(MOST_NAMES).copied();
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    match names.len().checked_sub(MOST_NAMES) {
-        Some(more @ 1..) => format!("{shown} and {more} more"),
-        _ => shown,
+    let mut named: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        match named.iter_mut().find(|(known, _)| known == name) {
+            Some((_, workloads)) => *workloads += 1,
+            None => named.push((name, 1)),
+        }
+    }
+    let (shown, rest) = named.split_at(named.len().min(MOST_NAMES));
+    let shown: Vec<String> = shown
+        .iter()
+        .map(|(name, workloads)| match workloads {
+            1 => (*name).to_owned(),
+            several => format!("{several} × {name}"),
+        })
+        .collect();
+    match rest.iter().map(|(_, workloads)| workloads).sum() {
+        0usize => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -472,6 +486,12 @@ mod tests {
         let saving = Money::new(Decimal::ONE, Currency::Usd);
         let action = Action::saving(kind, Some(target), "moves", saving, cost, Risk::Medium);
         is_reshaped(&alternatives, &[action.expect("it saves")])
+    }
+
+    #[test]
+    fn a_name_of_several_workloads_stands_once() {
+        assert_eq!(few(&["a", "b", "a", "c", "d", "a", "d"]), "3 × a, b, c and 2 more");
+        assert_eq!(few(&["a", "b"]), "a, b");
     }
 
     #[test]
