@@ -463,7 +463,7 @@ fn a_column_may_have_another_form_in_json_and_in_flat_formats() {
 fn rows_of_a_brief_list_that_say_the_same_stand_once() {
     let style = TableStyle { width: 30, color: false, wide: false, limit: None, ascii: false };
     let text = doc_table(&table_of(&["ab", "ab", "ab", "c", "ab"]), style);
-    let first = "ROWS\n  3 × ab    $1.50\n      ab is idle\n";
+    let first = "ROWS\n  3 × ab  $1.50\n      ab is idle\n";
     assert!(text.contains(first), "{text}");
     assert!(text.contains("  … and 2 more rows worth $3.00: see"), "{text}");
 }

@@ -174,7 +174,7 @@ fn identity(workload: &Workload) -> Vec<Line> {
     let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
     rows! {
         ("workload", format!("{}: {} × {}, {}, {} ({})", workload.name, instances.len(), key.instance_type, key.purchase_option, workload.kind, workload.kind_basis));
-        ("instances", format!("{}", instances.join(" ")));
+        ("instances", instances.join(" "));
         for reason in &workload.ignored => ("excluded", format!("from recommendations by tag: {reason}"));
     }
 }

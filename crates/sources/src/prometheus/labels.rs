@@ -155,11 +155,11 @@ impl<'a> Hosts<'a> {
         }
         let cluster = cluster_of(labels).map(|(_, value)| value);
         let names = || find_all(labels, &NODE_LABELS).chain(find_all(labels, &HOST_LABELS));
-        let by_node = |name: &str| self.by_node(cluster, name);
-        let by_host = |name: &str| self.directory.by_host_of_any_region(name);
-        let ways: [(JoinedBy, &dyn Fn(&str) -> HostMatch<'a>); 2] =
-            [(JoinedBy::ProviderId, &by_node), (JoinedBy::Hostname, &by_host)];
-        for (joined_by, matched) in ways {
+        let by_node: &dyn Fn(&str) -> HostMatch<'a> = &|name| self.by_node(cluster, name);
+        let by_host: &dyn Fn(&str) -> HostMatch<'a> =
+            &|name| self.directory.by_host_of_any_region(name);
+        for (joined_by, matched) in [(JoinedBy::ProviderId, by_node), (JoinedBy::Hostname, by_host)]
+        {
             for (label, name) in names() {
                 match matched(name) {
                     HostMatch::One(instance) => return Some(home(instance, joined_by, label)),

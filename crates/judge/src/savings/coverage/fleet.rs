@@ -500,7 +500,7 @@ impl Fleet {
         let own = &self.components[component];
         let terms = if own.ending == 0 { 1 } else { TERMS.len() };
         let years = |term: usize| (own.ending > 0).then_some(TERMS[term]);
-        (0..terms).map(|term| own.open_pools(term, years(term))).flatten().collect()
+        (0..terms).flat_map(|term| own.open_pools(term, years(term))).collect()
     }
 
     /// The share of the cost of each class that commitments leave open.

@@ -82,7 +82,7 @@ impl CauseKind {
         let mut numbers = numbers.filter_map(|word| word.parse().ok());
         match self {
             Self::HistoryShort => None,
-            Self::JobsNotRead | Self::OlderJobsOmitted => numbers.last(),
+            Self::JobsNotRead | Self::OlderJobsOmitted => numbers.next_back(),
             _ if self.details().first() == Some(&Detail::Count) => numbers.next(),
             _ => None,
         }

@@ -154,14 +154,14 @@ fn unnamed<'a>(
     named(there).filter(is_lost).collect()
 }
 
+/// A table of a run: its name, and what that says, with the seal of the file.
+type NamedTable<'a> = (&'a str, (Named<'a>, Seal));
+
 /// Tables of runs that are wanted, by name.
 type Wanted<'a> = BTreeMap<&'a str, (Named<'a>, Seal)>;
 
 /// The files of a table of a run.
-fn of_table<'a>(
-    file: &'a RunFile,
-    table: &'a str,
-) -> impl Iterator<Item = (&'a str, (Named<'a>, Seal))> {
+fn of_table<'a>(file: &'a RunFile, table: &'a str) -> impl Iterator<Item = NamedTable<'a>> {
     file.files.iter().filter_map(move |(name, seal)| {
         let named = Named::of(name).filter(|named| named.table == table)?;
         Some((name.as_str(), (named, *seal)))
@@ -170,8 +170,7 @@ fn of_table<'a>(
 
 /// Of each day and scope the table of the newest run.
 fn newest<'a>(files: &[&'a RunFile], since: Option<Date>) -> Wanted<'a> {
-    let mut newest: BTreeMap<(Date, &str), (&RunFile, (&'a str, (Named<'a>, Seal)))> =
-        BTreeMap::new();
+    let mut newest: BTreeMap<(Date, &str), (&RunFile, NamedTable<'a>)> = BTreeMap::new();
     for file in files.iter().copied() {
         for (name, (table, seal)) in of_table(file, COST.name) {
             if since.is_some_and(|since| table.day < since) {
