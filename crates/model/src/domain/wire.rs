@@ -102,7 +102,7 @@ impl<F: Form> Maybe<F> {
 /// Elements that a list of one object has at most.
 pub const MOST_PARTS: usize = 10_000;
 
-/// A list of at most [`MOST_PARTS`] elements.
+/// A list of at most `MOST_PARTS` elements.
 pub struct Parts<T>(PhantomData<T>);
 
 impl<T: DeserializeOwned + Serialize> Parts<T> {
