@@ -129,7 +129,7 @@ fn rows(table: &Table, screen: &mut Screen) {
     spare.sort_unstable_by(|left, right| right.cmp(left));
     let spare: Vec<usize> = spare.into_iter().map(|(_, index)| index).collect();
     // In a list of a few, what several rows say alike stands once.
-    let is_brief = table.most.is_some() && !below.is_empty();
+    let is_brief = table.most.is_some() && !below.is_empty() && !style.lists_members();
     let places: Vec<usize> = heads.iter().chain(&below).map(|(place, _)| *place).collect();
     let says_alike = |left: &Vec<Value>, right: &Vec<Value>| {
         is_brief && places.iter().all(|place| left.get(*place) == right.get(*place))
