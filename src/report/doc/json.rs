@@ -29,18 +29,17 @@ impl Serialize for Document<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema_version", SCHEMA_VERSION)?;
         let record = record(doc);
-        let (heads, rows): (Vec<Head>, Vec<Value>) = doc.data_tables().map(Table::field).unzip();
         let mut fields = Fields::of(&record.heads, &record.values);
         let mut extras = Fields::of(&doc.extras.heads, &doc.extras.values);
-        extras.0.retain(|(_, _, value)| !value.is_empty());
+        extras.0.retain(|(_, cell)| !cell.is_empty());
         fields.0.extend(extras.0);
-        fields.0.extend(Fields::of(&heads, &rows).0);
+        fields.0.extend(doc.data_tables().map(|table| (table.key, Cell::of_rows(table))));
         fields.write(&mut map)?;
         // Every answer has these; another document, those that say something.
         let is_said = |is_empty: bool| doc.is_answer() || !is_empty;
-        for (head, rows) in parts(doc).iter().map(Table::field) {
-            if is_said(rows.is_empty()) {
-                map.serialize_entry(&head.path, &Cell(&head.kind, &rows))?;
+        for table in &parts(doc) {
+            if is_said(table.rows.is_empty()) {
+                map.serialize_entry(table.key, &Cell::of_rows(table))?;
             }
         }
         for (key, _, texts) in lists(doc) {
@@ -49,8 +48,8 @@ impl Serialize for Document<'_> {
             }
         }
         if let Some(gaps) = &doc.gaps {
-            let (head, rows) = gaps_table(gaps).field();
-            map.serialize_entry(&head.path, &Cell(&head.kind, &rows))?;
+            let table = gaps_table(gaps);
+            map.serialize_entry(table.key, &Cell::of_rows(&table))?;
         }
         map.end()
     }
@@ -67,32 +66,32 @@ pub(super) fn rounded(share: Decimal) -> Option<f64> {
 }
 
 /// Values with their heads and what is left of their paths.
-struct Fields<'a>(Vec<(&'a str, &'a Head, &'a Value)>);
+struct Fields<'a>(Vec<(&'a str, Cell<'a>)>);
 
 impl<'a> Fields<'a> {
     fn of(heads: &'a [Head], values: &'a [Value]) -> Self {
         let fields = heads.iter().zip(values).filter(|(head, _)| head.is_json());
-        Self(fields.map(|(head, value)| (head.key(), head, value)).collect())
+        Self(fields.map(|(head, value)| (head.key(), Cell::Value(&head.kind, value))).collect())
     }
 
     /// Adds each to a map; those with a common first part of their paths are an object, which is
     /// absent where all of it is.
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let mut written: Vec<&str> = Vec::new();
-        for (path, head, value) in &self.0 {
+        for (path, cell) in &self.0 {
             let Some((first, _)) = path.split_once('.') else {
-                map.serialize_entry(*path, &Cell(&head.kind, value))?;
+                map.serialize_entry(*path, cell)?;
                 continue;
             };
             if written.contains(&first) {
                 continue;
             }
             written.push(first);
-            let parts = self.0.iter().filter_map(|(path, head, value)| {
-                Some((path.strip_prefix(first)?.strip_prefix('.')?, *head, *value))
+            let parts = self.0.iter().filter_map(|(path, cell)| {
+                Some((path.strip_prefix(first)?.strip_prefix('.')?, *cell))
             });
             let parts = Self(parts.collect());
-            let is_absent = parts.0.iter().all(|(_, _, value)| **value == Value::Absent);
+            let is_absent = parts.0.iter().all(|(_, cell)| cell.is_absent());
             map.serialize_entry(first, &(!is_absent).then_some(parts))?;
         }
         Ok(())
@@ -107,19 +106,44 @@ impl Serialize for Fields<'_> {
     }
 }
 
-/// A value of a column of some kind.
-struct Cell<'a>(&'a Kind, &'a Value);
+#[derive(Clone, Copy)]
+enum Cell<'a> {
+    /// A value of a column of some kind.
+    Value(&'a Kind, &'a Value),
+    Rows(&'a [Head], &'a [Vec<Value>]),
+}
+
+impl<'a> Cell<'a> {
+    fn of_rows(table: &'a Table) -> Self {
+        Self::Rows(&table.columns, &table.rows)
+    }
+
+    fn is_absent(self) -> bool {
+        matches!(self, Self::Value(_, Value::Absent))
+    }
+
+    fn is_empty(self) -> bool {
+        match self {
+            Self::Value(_, value) => value.is_empty(),
+            Self::Rows(_, rows) => rows.is_empty(),
+        }
+    }
+}
 
 impl Serialize for Cell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let plain = |value| Cell(&Kind::Inferred, value);
-        match (self.0, self.1) {
+        let plain = |value| Cell::Value(&Kind::Inferred, value);
+        let (kind, value) = match self {
+            Self::Value(kind, value) => (kind, value),
+            Self::Rows(heads, rows) => {
+                return serializer.collect_seq(rows.iter().map(|row| Fields::of(heads, row)));
+            }
+        };
+        match (kind, value) {
             (Kind::Record(heads), Value::Record(values)) => {
                 Fields::of(heads, values).serialize(serializer)
             }
-            (Kind::Rows(heads), Value::Rows(rows)) => {
-                serializer.collect_seq(rows.iter().map(|row| Fields::of(heads, row)))
-            }
+            (Kind::Rows(heads), Value::Rows(rows)) => Cell::Rows(heads, rows).serialize(serializer),
             (_, Value::Absent | Value::Record(_) | Value::Rows(_)) => serializer.serialize_none(),
             (_, Value::Text(text)) => serializer.serialize_str(text),
             (_, Value::Texts(texts)) => serializer.collect_seq(texts),

@@ -256,16 +256,6 @@ impl Table {
         self.columns.iter().any(Head::is_data)
     }
 
-    /// The table as a field of its document.
-    fn field(&self) -> (Head, Value) {
-        let head = Head {
-            kind: Kind::Rows(self.columns.clone()),
-            is_optional: false,
-            ..column(self.key, "")
-        };
-        (head, Value::Rows(self.rows.clone()))
-    }
-
     /// The table with the columns of its records beside its own, for screens.
     fn spread(&self, is_wide: bool) -> Cow<'_, Self> {
         let record = |head: &Head| match &head.kind {

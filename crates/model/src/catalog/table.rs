@@ -25,8 +25,22 @@ impl SortedTable {
     }
 }
 
+/// How the leading cells of a row compare. No cell has a character before the comma.
 fn leading(row: &str, key: &[&str]) -> Ordering {
-    row.split(',').take(key.len()).cmp(key.iter().copied())
+    let mut rest = row.as_bytes();
+    for cell in key {
+        let (own, after) = rest.split_at(cell.len().min(rest.len()));
+        let order = own.cmp(cell.as_bytes());
+        if order.is_ne() {
+            return order;
+        }
+        rest = match after.split_first() {
+            Some((b',', next)) => next,
+            Some(_) => return Ordering::Greater,
+            None => after,
+        };
+    }
+    Ordering::Equal
 }
 
 /// One row by column name; an empty cell is absent.

@@ -159,9 +159,9 @@ impl Timeline {
         let distribution = distribution(means)?;
         // A GPU whose maximum is missing may have worked for less than its average shows.
         let complete = |slot: &Slot| slot.maximum.filter(|_| slot.maxima >= slot.reported);
-        let mut maxima: Vec<f64> =
-            self.counted().filter_map(|(_, slot)| complete(slot).map(percent)).collect();
-        maxima.sort_unstable_by(f64::total_cmp);
+        let mut maxima: Vec<u16> = self.counted().filter_map(|(_, slot)| complete(slot)).collect();
+        maxima.sort_unstable();
+        let maxima: Vec<f64> = maxima.into_iter().map(percent).collect();
         let maxima_complete = maxima.len() == periods;
         let expected = self.ran().filter(|ran| *ran).count().max(periods);
         let samples = |periods: u64| periods.div_ceil(u64::from(self.step.max(1)));

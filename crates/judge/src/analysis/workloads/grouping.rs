@@ -443,14 +443,13 @@ impl<'a> Gather<'a> {
                 self.policy,
                 self.estate.as_of,
             );
-            let signal = measured.signal;
-            let kind = signal.map(|(signal, _)| signal);
+            let kind = measured.signal.map(|(signal, _)| signal);
             let hours = timeline.activity(kind, instance.first_seen());
             gathered.first_work.push(timeline.first_work(kind, instance.first_seen()));
-            total.add(&timeline, signal, instance.first_seen());
+            total.add(&timeline, &measured, instance.first_seen());
             if ignored(instance).is_none() {
                 let part = gathered.parts.of(verdict.rest());
-                part.add(&timeline, signal, instance.first_seen());
+                part.add(&timeline, &measured, instance.first_seen());
             }
             gathered.activities.push(hours);
             gathered.states.push(verdict);

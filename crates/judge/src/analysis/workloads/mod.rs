@@ -13,8 +13,8 @@ pub use self::kinds::{is_vocabulary, kind_of_name};
 pub(super) use self::prices::{PaidHours, block_hours, block_price, has_ended, idle_storage_costs};
 
 use crate::domain::{
-    HourlyActivity, Member, Part, Policy, SeriesSource, Signal, UsageState, UtilizationSummary,
-    Verdict, Window, Workload,
+    HourlyActivity, InstanceUsage, Member, Part, Policy, SeriesSource, Signal, UsageState,
+    UtilizationSummary, Verdict, Window, Workload,
 };
 use crate::rules;
 use crate::usage::Timeline;
@@ -31,28 +31,37 @@ struct PartSum {
     by_signal: BTreeMap<Option<Signal>, Timeline>,
     best: Option<(Signal, SeriesSource)>,
     first_seen: Option<Timestamp>,
+    instances: usize,
+    /// Of the instance that was added last, by itself.
+    last: Option<UtilizationSummary>,
     /// Largest of any instance by itself.
     maximum_p99: Option<f64>,
 }
 
 impl PartSum {
     pub fn new(grid: (Window, u32)) -> Self {
-        Self { grid, by_signal: BTreeMap::new(), best: None, first_seen: None, maximum_p99: None }
+        Self {
+            grid,
+            by_signal: BTreeMap::new(),
+            best: None,
+            first_seen: None,
+            instances: 0,
+            last: None,
+            maximum_p99: None,
+        }
     }
 
-    pub fn add(
-        &mut self,
-        timeline: &Timeline,
-        signal: Option<(Signal, SeriesSource)>,
-        first_seen: Timestamp,
-    ) {
+    /// Adds what was measured of an instance, with its timeline.
+    pub fn add(&mut self, timeline: &Timeline, measured: &InstanceUsage, first_seen: Timestamp) {
+        let signal = measured.signal;
         let sum = self.by_signal.entry(signal.map(|(signal, _)| signal));
         sum.or_insert_with(|| Timeline::new(self.grid.0, self.grid.1)).add(timeline);
         self.best = self.best.into_iter().chain(signal).min();
         self.first_seen = self.first_seen.into_iter().chain([first_seen]).min();
-        let own = signal.and_then(|(signal, source)| timeline.summary(signal, source));
-        let own = own.and_then(|summary| summary.maximum_p99);
+        let own = measured.summary.as_ref().and_then(|summary| summary.maximum_p99);
         self.maximum_p99 = self.maximum_p99.into_iter().chain(own).reduce(f64::max);
+        self.last.clone_from(&measured.summary);
+        self.instances += 1;
     }
 
     pub fn is_of_utilization(&self) -> bool {
@@ -75,7 +84,10 @@ impl PartSum {
 
     pub fn figures(&self) -> (Option<UtilizationSummary>, HourlyActivity) {
         let sum = self.timeline();
-        let utilization = self.best.and_then(|(signal, source)| sum.summary(signal, source));
+        let utilization = match self.instances {
+            1 => self.last.clone(),
+            _ => self.best.and_then(|(signal, source)| sum.summary(signal, source)),
+        };
         let signal = self.best.map(|(signal, _)| signal);
         (utilization, sum.activity(signal, self.first_seen.unwrap_or(self.grid.0.end)))
     }

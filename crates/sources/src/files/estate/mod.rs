@@ -6,6 +6,7 @@ mod entries;
 mod prices;
 mod read;
 mod series;
+mod stream;
 mod write;
 
 pub use self::commitments::{CommitmentsError, commitments_schema, read_commitments};

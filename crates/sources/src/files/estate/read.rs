@@ -7,6 +7,7 @@ use super::entries::{
 };
 use super::prices::{PriceWire, StoragePriceWire};
 use super::series::{MOST_PERIODS, SeriesWire, series};
+use super::stream::{Document, OneValue, invalid};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, ComponentHost, DeviceUse, EstateSource, Form, Gap, GapSubject,
     Instance, InstanceShape, Node, PriceKey, PriceQuote, ProfiledRun, Provider, ResourceId,
@@ -14,7 +15,7 @@ use crate::domain::{
     region_of, shown,
 };
 use crate::files::ESTATE_VERSION;
-use crate::files::shared::bounded::AtMost;
+use crate::files::shared::bounded::{AtMost, open};
 use crate::files::shared::json::{
     InvalidJson, InvalidValue, JsonError, at, read_json, read_json_file,
 };
@@ -22,7 +23,7 @@ use crate::usage::{Estate, Series, UsageBuilder};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Value as Json, json};
+use serde_json::{Error, Value as Json, json};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
@@ -103,9 +104,52 @@ pub fn read_estate(path: &Path, keep: Keep) -> Result<Estate, EstateError> {
 }
 
 fn read_parts(path: &Path, parts: &mut Parts) -> Result<Estate, EstateError> {
+    // What can be read twice is read fast first.
+    if path.is_file() {
+        let mut first = Parts::new(parts.keep);
+        first.only = parts.only.clone();
+        let input = open(path).map_err(Error::io);
+        if let Ok(estate) = input.and_then(|input| read_stream(input, &mut first)) {
+            parts.split = first.split;
+            return Ok(estate);
+        }
+    }
     read_json_file(path, LONGEST_TEXT, &mut *parts)
         .map_err(|source| EstateError::Io { path: path.to_owned(), source })?
         .map_err(|error| explain(path, error, parts))
+}
+
+/// Reads an estate value by value, and its series one after another.
+///
+/// # Errors
+/// Where it is no complete estate, or a value of it is too long to be held.
+fn read_stream(input: impl Read, parts: &mut Parts) -> Result<Estate, Error> {
+    let mut document = Document::new(input, LONGEST_TEXT);
+    document.expect(b'{')?;
+    let mut is_first = true;
+    while document.has_next(b'}', &mut is_first)? {
+        document.read_text()?;
+        let key: String = serde_json::from_slice(&document.text)?;
+        parts.begin(&key).map_err(de::Error::custom)?;
+        document.expect(b':')?;
+        if key != "metrics" {
+            document.read_text()?;
+            parts.read_key(&key, &mut OneValue(&document.text))?;
+            continue;
+        }
+        let grid = parts.grid_so_far().map_err(de::Error::custom)?;
+        document.expect(b'[')?;
+        let mut is_first = true;
+        while document.has_next(b']', &mut is_first)? {
+            document.read_text()?;
+            let series = serde_json::from_slice(&document.text)?;
+            parts.take(series, grid).map_err(de::Error::custom)?;
+        }
+    }
+    match document.next_byte()? {
+        None => parts.complete(),
+        Some(_) => Err(invalid()),
+    }
 }
 
 /// Reads an estate that ships inside the binary.
@@ -166,6 +210,8 @@ fn edge(text: &str) -> Result<Timestamp, String> {
 /// The parts of a document as they arrive.
 #[derive(Default)]
 struct Parts {
+    /// The keys that were read.
+    read: BTreeSet<String>,
     version: Option<String>,
     /// The version of a document of another one.
     other_version: Option<String>,
@@ -200,27 +246,11 @@ impl<'de> Visitor<'de> for &mut Parts {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Estate, A::Error> {
         self.is_other = false;
-        let mut read = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
-            if !read.insert(key.clone()) {
-                return Err(de::Error::custom(format!("duplicate key `{key}`")));
-            }
+            self.begin(&key).map_err(de::Error::custom)?;
             self.read_key(&key, &mut map)?;
         }
-        let missing = match (&self.version, self.as_of) {
-            (Some(_), Some(as_of)) => {
-                // Which series are apart in the file is known once all of them are placed.
-                self.place_series(as_of).map_err(de::Error::custom)?;
-                let split = std::mem::take(&mut self.split);
-                let estate = std::mem::take(self).into_estate(as_of);
-                self.split = split;
-                return estate.map_err(de::Error::custom);
-            }
-            (Some(_), None) => "as_of",
-            (None, _) => "estate_version",
-        };
-        self.is_other = true;
-        Err(de::Error::missing_field(missing))
+        self.complete()
     }
 }
 
@@ -312,6 +342,32 @@ estate_keys! {
 }
 
 impl Parts {
+    /// Takes note of a key whose value follows.
+    fn begin(&mut self, key: &str) -> Result<(), String> {
+        if self.read.insert(key.to_owned()) {
+            return Ok(());
+        }
+        Err(format!("duplicate key `{key}`"))
+    }
+
+    /// The estate, once every key was read.
+    fn complete<E: de::Error>(&mut self) -> Result<Estate, E> {
+        let missing = match (&self.version, self.as_of) {
+            (Some(_), Some(as_of)) => {
+                // Which series are apart in the file is known once all of them are placed.
+                self.place_series(as_of).map_err(de::Error::custom)?;
+                let split = std::mem::take(&mut self.split);
+                let estate = std::mem::take(self).into_estate(as_of);
+                self.split = split;
+                return estate.map_err(de::Error::custom);
+            }
+            (Some(_), None) => "as_of",
+            (None, _) => "estate_version",
+        };
+        self.is_other = true;
+        Err(de::Error::missing_field(missing))
+    }
+
     fn set_version(&mut self, version: String) -> Result<(), String> {
         if version != ESTATE_VERSION {
             self.other_version = Some(version);
@@ -371,14 +427,7 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        // Only what the document has stated already counts: a default would put
-        // points on another grid than the one that follows.
-        let grid = match (self.0.window_start, self.0.window_end, self.0.period_seconds) {
-            (Some(start), Some(end), Some(period)) => {
-                Some(stated_grid(start, end, period).map_err(<A::Error as de::Error>::custom)?)
-            }
-            _ => None,
-        };
+        let grid = self.0.grid_so_far().map_err(<A::Error as de::Error>::custom)?;
         while let Some(wire) = list.next_element()? {
             self.0.take(wire, grid).map_err(de::Error::custom)?;
         }
@@ -410,6 +459,15 @@ const DEFAULT_PERIOD_SECONDS: u32 = 300;
 impl Parts {
     fn new(keep: Keep) -> Self {
         Self { keep, is_other: true, ..Self::default() }
+    }
+
+    /// The grid of the series. Only what the document has stated already counts: a default
+    /// would put points on another grid than the one that follows.
+    fn grid_so_far(&self) -> Result<Option<(Window, u32)>, String> {
+        match (self.window_start, self.window_end, self.period_seconds) {
+            (Some(start), Some(end), Some(period)) => stated_grid(start, end, period).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// A series as it stands in the file, placed where the grid is known.
@@ -523,3 +581,7 @@ impl Parts {
         Ok(estate)
     }
 }
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod tests;

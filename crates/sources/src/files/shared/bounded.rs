@@ -79,7 +79,7 @@ pub fn read_written_text(path: &Path) -> io::Result<String> {
 }
 
 /// What is read at once; documents are read as streams.
-pub(super) const BUFFER_BYTES: usize = 1 << 16;
+pub(in crate::files) const BUFFER_BYTES: usize = 1 << 16;
 /// What Windows puts before a text in UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
