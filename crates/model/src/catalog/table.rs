@@ -14,6 +14,10 @@ impl SortedTable {
 
     /// The rows whose leading cells are these; without any, all.
     pub(super) fn rows(&self, key: &[&str]) -> &[&'static str] {
+        // A name with a comma would read as two cells.
+        if key.iter().any(|cell| cell.contains(',')) {
+            return &[];
+        }
         let from = self.0.partition_point(|row| leading(row, key).is_lt());
         let rows = &self.0[from..];
         &rows[..rows.partition_point(|row| leading(row, key).is_eq())]
@@ -81,5 +85,14 @@ mod tests {
         assert_eq!(table.row(&["y", "1"]), Some(vec!["y", "1", "r"]));
         assert_eq!(table.row(&["x", "3"]), None);
         assert!(table.rows(&["z"]).is_empty());
+        assert!(table.rows(&["x,1"]).is_empty());
+        assert!(table.rows(&["x", "1,p"]).is_empty());
+        let table = SortedTable::new("a,b\na-b,1\na.b,2\nab,3\nab1,4\nb,5\n");
+        for (name, value) in [("a-b", "1"), ("a.b", "2"), ("ab", "3"), ("ab1", "4"), ("b", "5")] {
+            assert_eq!(table.row(&[name]), Some(vec![name, value]));
+        }
+        for name in ["", "a", "a+b", "ab ", "ab10", "c"] {
+            assert_eq!(table.row(&[name]), None, "{name}");
+        }
     }
 }

@@ -122,7 +122,7 @@ fn read_parts(path: &Path, parts: &mut Parts) -> Result<Estate, EstateError> {
 /// Reads an estate value by value, and its series one after another.
 ///
 /// # Errors
-/// Where it is no complete estate, or a value of it is too long to be held.
+/// When it is not a complete estate, or a value is too long to be held.
 fn read_stream(input: impl Read, parts: &mut Parts) -> Result<Estate, Error> {
     let mut document = Document::new(input, LONGEST_TEXT);
     document.expect(b'{')?;

@@ -47,7 +47,7 @@ impl<R: Read> Document<R> {
         Self { input, longest, text: Vec::new() }
     }
 
-    /// The next byte that is no white space; it stays.
+    /// The next byte that is not white space; it is not consumed.
     pub(super) fn next_byte(&mut self) -> Result<Option<u8>, Error> {
         loop {
             let bytes = self.input.fill_buf().map_err(Error::io)?;
