@@ -106,7 +106,7 @@ fn services() -> BTreeMap<String, String> {
     for file in files_under("crates/sources/src/aws") {
         for (at, _) in file.text.match_indices(": Service = Service {") {
             let name = file.text[..at].rsplit("const ").next().expect("a constant");
-            let (_, rest) = file.text[at..].split_once("id: \"").expect("an id");
+            let (_, rest) = file.text[at..].split_once(" id: \"").expect("an id");
             let id = rest.split('"').next().expect("its end");
             services.insert(name.to_owned(), id.to_owned());
         }
@@ -139,7 +139,7 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
         }
         // Services without a client are asked by the operation's name.
         let is_of_aws = file.path.starts_with("crates/sources/src/aws/");
-        let asked = [".ask(", ".ask_form(", ".ask_list("];
+        let asked = [".ask(", ".ask_form(", ".ask_list(", ".ask_members("];
         let asked = asked.iter().flat_map(|call| file.text.match_indices(call));
         for (at, _) in asked.filter(|_| is_of_aws) {
             let place = format!("{}:{}", file.path, line_of(&file.text, at));

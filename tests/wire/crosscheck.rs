@@ -12,7 +12,7 @@ use aws_sdk_cloudwatch::types::{
     Dimension, Metric, MetricDataQuery, MetricDatum, MetricStat, ScanBy,
 };
 
-use crate::wire::clients::Clients;
+use crate::wire::clients::cloudwatch;
 use crate::wire::loopback::Loopback;
 use crate::wire::process::Server;
 
@@ -86,8 +86,8 @@ async fn statistics_agree_with_ministack() {
 
     let loopback = Loopback::start(None);
     loopback.put_metric(REGION, NAMESPACE, NAME, &DIMENSIONS, datums.iter().copied());
-    let ours = Clients::new(&loopback.url(), REGION).cloudwatch;
-    let theirs = Clients::new(&url, REGION).cloudwatch;
+    let ours = cloudwatch(&loopback.url(), REGION);
+    let theirs = cloudwatch(&url, REGION);
     let put = datums.iter().map(|&(time, value)| {
         MetricDatum::builder()
             .metric_name(NAME)

@@ -1,15 +1,9 @@
 //! Fleets of instances in moto, launched through the loopback endpoint.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
-use aws_sdk_ec2::Client;
-use aws_sdk_ec2::types::{
-    BlockDeviceMapping, EbsBlockDevice, InstanceMarketOptionsRequest, InstanceType, MarketType,
-    Placement, ResourceType, Tag, TagSpecification, VolumeType,
-};
-use futures_util::{StreamExt, TryStreamExt, stream};
-
-use crate::wire::clients::{ACCESS_KEY, Clients};
+use crate::wire::clients::ACCESS_KEY;
 use crate::wire::loopback::Loopback;
 
 /// A Linux image that moto knows in every region (its first is Windows).
@@ -18,6 +12,70 @@ const LINUX_IMAGE: &str = "ami-1e749f67";
 const WINDOWS_IMAGE: &str = "ami-12c6146b";
 /// Launches under way at once; moto gains nothing from more.
 const PARALLEL: usize = 8;
+
+/// EC2 in a region, as a caller has it. Neither the loopback nor moto checks signatures: only
+/// the credential scope is read.
+pub struct Ec2<'a> {
+    pub url: &'a str,
+    pub region: &'a str,
+    pub access_key: &'a str,
+}
+
+/// The XML that EC2 answers with.
+pub struct Answer(String);
+
+impl Ec2<'_> {
+    /// Makes a call of the query protocol; panics with the answer of a refusal.
+    pub fn call<K, V>(&self, action: &str, fields: &[(K, V)]) -> Answer
+    where
+        K: AsRef<str>,
+        V: AsRef<str>,
+    {
+        let Self { url, region, access_key } = self;
+        let body = form_urlencoded::Serializer::new(String::new())
+            .append_pair("Action", action)
+            .append_pair("Version", "2016-11-15")
+            .extend_pairs(fields)
+            .finish();
+        let host = url.strip_prefix("http://").expect("the loopback is without TLS");
+        let request = format!(
+            "POST / HTTP/1.1\r\n\
+             host: {host}\r\n\
+             connection: close\r\n\
+             authorization: AWS4-HMAC-SHA256 \
+             Credential={access_key}/20260101/{region}/ec2/aws4_request, \
+             SignedHeaders=host, Signature=0\r\n\
+             content-type: application/x-www-form-urlencoded\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(host).expect("the loopback listens");
+        stream.write_all(request.as_bytes()).expect("the loopback reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("the loopback answers in UTF-8");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{action}: {answer}");
+        // Never in chunks: the loopback has an answer whole before it sends it.
+        let (_, body) = answer.split_once("\r\n\r\n").expect("a body follows the headers");
+        Answer(body.to_owned())
+    }
+}
+
+impl Answer {
+    /// The text at the end of a path of elements, of each of which there is one.
+    pub fn text(&self, path: &[&str]) -> String {
+        let document = roxmltree::Document::parse(&self.0).expect("EC2 answers in XML");
+        let mut node = document.root_element();
+        for name in path {
+            let named: Vec<_> =
+                node.children().filter(|child| child.tag_name().name() == *name).collect();
+            let [only] = &named[..] else {
+                panic!("there is one {name}, moto answered {}", self.0);
+            };
+            node = *only;
+        }
+        node.text().expect("the last element has a text").to_owned()
+    }
+}
 
 /// An instance to launch. [`Launch::on_demand`] is the usual one.
 #[derive(Clone, Debug)]
@@ -73,127 +131,97 @@ impl<'a> Launch<'a> {
         self.zone.trim_end_matches(|c: char| c.is_ascii_lowercase())
     }
 
-    async fn run(&self, ec2: &Client) -> Result<Launched, aws_sdk_ec2::Error> {
-        let image = if self.windows { WINDOWS_IMAGE } else { LINUX_IMAGE };
-        let mut request = ec2
-            .run_instances()
-            .image_id(image)
-            .instance_type(InstanceType::from(self.instance_type))
-            .placement(Placement::builder().availability_zone(self.zone).build())
-            .min_count(1)
-            .max_count(1);
+    /// The volumes with the names of their devices.
+    fn devices(&self) -> impl Iterator<Item = (String, Volume<'a>)> {
+        let named = ('f'..='p').zip(self.volumes);
+        named.map(|(letter, volume)| (format!("/dev/sd{letter}"), *volume))
+    }
+
+    /// The fields of the request that launches it.
+    fn fields(&self) -> Vec<(String, String)> {
+        let mut fields = Vec::new();
+        let mut put = |name: &str, value: &str| fields.push((name.to_owned(), value.to_owned()));
+        put("ImageId", if self.windows { WINDOWS_IMAGE } else { LINUX_IMAGE });
+        put("InstanceType", self.instance_type);
+        put("Placement.AvailabilityZone", self.zone);
+        put("MinCount", "1");
+        put("MaxCount", "1");
         if !self.tags.is_empty() {
-            let tags =
-                self.tags.iter().map(|&(key, value)| Tag::builder().key(key).value(value).build());
-            request = request.tag_specifications(
-                TagSpecification::builder()
-                    .resource_type(ResourceType::Instance)
-                    .set_tags(Some(tags.collect()))
-                    .build(),
-            );
+            put("TagSpecification.1.ResourceType", "instance");
         }
-        for (letter, volume) in ('f'..='p').zip(self.volumes) {
-            if volume.has_iops() {
-                continue;
-            }
-            let disk = EbsBlockDevice::builder()
-                .volume_type(VolumeType::from(volume.volume_type))
-                .volume_size(volume.gib)
-                .build();
-            request = request.block_device_mappings(
-                BlockDeviceMapping::builder()
-                    .device_name(format!("/dev/sd{letter}"))
-                    .ebs(disk)
-                    .build(),
-            );
+        for (number, &(key, value)) in (1..).zip(self.tags) {
+            let tag = format!("TagSpecification.1.Tag.{number}");
+            put(&format!("{tag}.Key"), key);
+            put(&format!("{tag}.Value"), value);
+        }
+        let disks = self.devices().filter(|(_, volume)| !volume.has_iops());
+        for (number, (device, volume)) in (1..).zip(disks) {
+            let mapping = format!("BlockDeviceMapping.{number}");
+            put(&format!("{mapping}.DeviceName"), &device);
+            put(&format!("{mapping}.Ebs.VolumeType"), volume.volume_type);
+            put(&format!("{mapping}.Ebs.VolumeSize"), &volume.gib.to_string());
         }
         if self.spot {
-            request = request.instance_market_options(
-                InstanceMarketOptionsRequest::builder().market_type(MarketType::Spot).build(),
-            );
+            put("InstanceMarketOptions.MarketType", "spot");
         }
-        let reservation = request.send().await?;
-        let [instance] = reservation.instances() else {
-            panic!("one instance was asked for, moto launched {reservation:?}");
-        };
+        fields
+    }
+
+    fn run(&self, url: &str, access_key: &str) -> Launched {
+        let ec2 = Ec2 { url, region: self.region(), access_key };
+        let answer = ec2.call("RunInstances", &self.fields());
+        let of_instance = |name| answer.text(&["instancesSet", "item", name]);
         let launched = Launched {
-            instance_id: instance.instance_id().expect("an instance has an id").to_owned(),
-            private_dns_name: instance
-                .private_dns_name()
-                .expect("an instance in a VPC has a private name")
-                .to_owned(),
+            instance_id: of_instance("instanceId"),
+            private_dns_name: of_instance("privateDnsName"),
         };
-        for (letter, volume) in ('f'..='p').zip(self.volumes) {
-            if volume.has_iops() {
-                let device = format!("/dev/sd{letter}");
-                self.attach(ec2, &launched, *volume, device).await?;
-            }
+        let instance = launched.instance_id.as_str();
+        for (device, volume) in self.devices().filter(|(_, volume)| volume.has_iops()) {
+            self.attach(&ec2, instance, &device, volume);
         }
         if self.stopped {
-            let stop = ec2.stop_instances();
-            stop.instance_ids(&launched.instance_id).send().await?;
+            ec2.call("StopInstances", &[("InstanceId.1", instance)]);
         }
-        Ok(launched)
+        launched
     }
 
     /// Makes a volume with provisioned IOPS and attaches it, because moto
     /// forgets the IOPS that a launch asks for and then refuses the volume.
-    async fn attach(
-        &self,
-        ec2: &Client,
-        launched: &Launched,
-        volume: Volume<'_>,
-        device: String,
-    ) -> Result<(), aws_sdk_ec2::Error> {
-        let made = ec2
-            .create_volume()
-            .availability_zone(self.zone)
-            .volume_type(VolumeType::from(volume.volume_type))
-            .size(volume.gib)
-            .iops(1_000)
-            .send()
-            .await?;
-        ec2.attach_volume()
-            .set_volume_id(made.volume_id().map(str::to_owned))
-            .instance_id(&launched.instance_id)
-            .device(device)
-            .send()
-            .await?;
-        Ok(())
+    fn attach(&self, ec2: &Ec2<'_>, instance: &str, device: &str, volume: Volume<'_>) {
+        let size = volume.gib.to_string();
+        let made = ec2.call(
+            "CreateVolume",
+            &[
+                ("AvailabilityZone", self.zone),
+                ("VolumeType", volume.volume_type),
+                ("Size", size.as_str()),
+                ("Iops", "1000"),
+            ],
+        );
+        let id = made.text(&["volumeId"]);
+        let fields = [("VolumeId", id.as_str()), ("InstanceId", instance), ("Device", device)];
+        ec2.call("AttachVolume", &fields);
     }
 }
 
 /// Launches every instance of the plan, one call each, and returns them in the
-/// order of the plan. Blocks, on a runtime of its own: fit for tests of either
-/// kind.
+/// order of the plan. Blocks: the loopback has threads of its own.
 pub fn launch(loopback: &Loopback, plan: &[Launch<'_>]) -> Vec<Launched> {
     launch_as(loopback, ACCESS_KEY, plan)
 }
 
 /// The same by a caller, whose account they are then in.
 pub fn launch_as(loopback: &Loopback, access_key: &str, plan: &[Launch<'_>]) -> Vec<Launched> {
-    let url = loopback.url();
-    let clients: BTreeMap<&str, Client> = plan
-        .iter()
-        .map(Launch::region)
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .map(|region| {
-            let clients = Clients::with_access_key(&url, region, access_key);
-            (region, clients.ec2)
+    let url = &loopback.url();
+    let at_once = |batch: &[Launch<'_>]| -> Vec<Launched> {
+        std::thread::scope(|scope| {
+            let under_way: Vec<_> = batch
+                .iter()
+                .map(|launch| scope.spawn(move || launch.run(url, access_key)))
+                .collect();
+            let ended = under_way.into_iter().map(|launch| launch.join());
+            ended.map(|launched| launched.expect("the launch panicked, see above")).collect()
         })
-        .collect();
-    let run = || {
-        let launches = stream::iter(plan)
-            .map(async |launch| launch.run(&clients[launch.region()]).await)
-            .buffered(PARALLEL)
-            .try_collect();
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime can be started")
-            .block_on(launches)
-            .expect("moto launches what the plan says")
     };
-    std::thread::scope(|scope| scope.spawn(run).join().expect("the launch panicked, see above"))
+    plan.chunks(PARALLEL).flat_map(at_once).collect()
 }

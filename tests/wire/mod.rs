@@ -1,6 +1,6 @@
 //! Tests over the wire: real SDK clients, and the compiled binary, against a
-//! loopback AWS endpoint. Those that need a moto or ministack server are
-//! skipped, saying so, where `tests/run` has not installed one.
+//! loopback AWS endpoint. Those that need a moto or ministack server, or boto3,
+//! are skipped, saying so, where `tests/run` has not installed it.
 
 #[cfg(feature = "s3")]
 mod bills;
@@ -10,6 +10,7 @@ mod clients;
 pub mod fleet;
 pub mod loopback;
 pub mod process;
+mod sdk;
 
 pub mod audit;
 mod crosscheck;

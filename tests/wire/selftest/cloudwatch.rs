@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 
+use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::error::ProvideErrorMetadata;
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{
     Dimension, DimensionFilter, Metric, MetricDataQuery, MetricStat, ScanBy, StatusCode,
 };
 
-use crate::wire::clients::Clients;
+use crate::wire::clients::cloudwatch;
 use crate::wire::loopback::Loopback;
 
 /// 2026-11-06 00:00:00 UTC, the beginning of an hour.
@@ -35,7 +36,7 @@ fn power(dimensions: &[(&str, &str)]) -> Metric {
 
 /// Datums around the boundary between two five-minute periods, put out of
 /// order; the second period is incomplete and the third is empty.
-fn endpoint() -> (Loopback, Clients) {
+fn endpoint() -> (Loopback, Client) {
     let loopback = Loopback::start(None);
     let later = [(START + 600, 9.0), (START + 300, 40.0), (START + 299, 30.0)];
     let earlier = [(START, 10.0), (START + 60, 20.0)];
@@ -44,13 +45,13 @@ fn endpoint() -> (Loopback, Clients) {
         let datums = datums.iter().copied();
         loopback.put_metric(REGION, "AWS/EC2", "GPUPowerUtilization", &dimensions, datums);
     }
-    let clients = Clients::new(&loopback.url(), REGION);
-    (loopback, clients)
+    let client = cloudwatch(&loopback.url(), REGION);
+    (loopback, client)
 }
 
 #[tokio::test]
 async fn statistics_are_taken_over_aligned_periods() {
-    let (_loopback, clients) = endpoint();
+    let (_loopback, client) = endpoint();
     // The order of dimensions does not matter, nor does a start or an end in
     // the middle of a period, except that the end cuts off what comes later.
     let metric = power(&[("GpuId", "0"), ("InstanceId", "i-1")]);
@@ -58,8 +59,7 @@ async fn statistics_are_taken_over_aligned_periods() {
     let queries = statistics
         .iter()
         .map(|statistic| query(&statistic.to_lowercase(), &metric, 300, statistic));
-    let answer = clients
-        .cloudwatch
+    let answer = client
         .get_metric_data()
         .set_metric_data_queries(Some(queries.collect()))
         .start_time(DateTime::from_secs(START + 60))
@@ -83,9 +83,8 @@ async fn statistics_are_taken_over_aligned_periods() {
 
 #[tokio::test]
 async fn newest_first_unless_asked_otherwise_and_nothing_for_other_dimensions() {
-    let (_loopback, clients) = endpoint();
-    let answer = clients
-        .cloudwatch
+    let (_loopback, client) = endpoint();
+    let answer = client
         .get_metric_data()
         .metric_data_queries(query(
             "exact",
@@ -119,9 +118,8 @@ async fn points_beyond_a_page_follow_under_the_same_id() {
         loopback.put_metric(REGION, "AWS/EC2", "GPUPowerUtilization", &dimensions, datums);
         queries.push(query(&format!("q{gpu}"), &power(&dimensions), 3600, "Average"));
     }
-    let clients = Clients::new(&loopback.url(), REGION);
-    let request = clients
-        .cloudwatch
+    let client = cloudwatch(&loopback.url(), REGION);
+    let request = client
         .get_metric_data()
         .set_metric_data_queries(Some(queries))
         .start_time(DateTime::from_secs(START))
@@ -168,11 +166,10 @@ async fn points_beyond_a_page_follow_under_the_same_id() {
 
 #[tokio::test]
 async fn invalid_requests_are_refused() {
-    let (_loopback, clients) = endpoint();
+    let (_loopback, client) = endpoint();
     let metric = power(&[]);
     let refused = async |queries: Vec<MetricDataQuery>, length: i64| {
-        let error = clients
-            .cloudwatch
+        let error = client
             .get_metric_data()
             .set_metric_data_queries(Some(queries))
             .start_time(DateTime::from_secs(START))
@@ -210,7 +207,7 @@ async fn metrics_are_listed_by_namespace_name_and_dimension() {
     for (region, namespace) in elsewhere {
         loopback.put_metric(region, namespace, "CPUUtilization", &[], [(START, 1.0)]);
     }
-    let clients = Clients::new(&loopback.url(), REGION);
+    let client = cloudwatch(&loopback.url(), REGION);
     let count = async |request: aws_sdk_cloudwatch::operation::list_metrics::builders::ListMetricsFluentBuilder| {
         let mut pages = request.into_paginator().send();
         let mut sizes = Vec::new();
@@ -219,7 +216,7 @@ async fn metrics_are_listed_by_namespace_name_and_dimension() {
         }
         sizes
     };
-    let request = clients.cloudwatch.list_metrics();
+    let request = client.list_metrics();
     assert_eq!(count(request.clone()).await, [500, 500, 201]);
     assert_eq!(count(request.clone().namespace("AWS/EC2")).await, [1]);
     assert_eq!(count(request.clone().metric_name("nope")).await, [0]);

@@ -1,31 +1,30 @@
 use std::time::{Duration, Instant};
 
-use aws_sdk_ec2::error::ProvideErrorMetadata;
+use aws_sdk_cloudwatch::error::ProvideErrorMetadata;
+use serde_json::{Value, json};
 
-use crate::wire::clients::Clients;
+use crate::wire::clients::{cloudwatch, cloudwatch_as};
 use crate::wire::loopback::{Fault, Loopback, Target, Times};
+use crate::wire::sdk;
 
-/// One call of each protocol; the error codes, `None` for an answer.
-async fn codes(clients: &Clients) -> [Option<String>; 5] {
-    fn code<T>(outcome: Result<T, impl ProvideErrorMetadata>) -> Option<String> {
-        outcome.err().map(|error| error.code().unwrap_or("none").to_owned())
-    }
-    let answers = tokio::join!(
-        clients.ec2.describe_spot_price_history().send(),
-        clients.sts.get_caller_identity().send(),
-        clients.cloudwatch.list_metrics().send(),
-        clients.pricing.get_products().service_code("AmazonEC2").send(),
-        clients.savings_plans.describe_savings_plans_offering_rates().send(),
-    );
-    [code(answers.0), code(answers.1), code(answers.2), code(answers.3), code(answers.4)]
-}
-
+/// One service of each protocol.
 const SERVICES: [&str; 5] = ["ec2", "sts", "cloudwatch", "pricing", "savingsplans"];
+/// One region for each fault.
+const REGIONS: [&str; 5] = ["us-east-1", "us-east-2", "us-west-1", "us-west-2", "eu-west-1"];
+
+/// A call of each of the services but CloudWatch.
+fn calls(region: &str) -> [Value; 4] {
+    [
+        sdk::call("ec2", region, "describe_spot_price_history", json!({})),
+        sdk::call("sts", region, "get_caller_identity", json!({})),
+        sdk::call("pricing", region, "get_products", json!({ "ServiceCode": "AmazonEC2" })),
+        sdk::call("savingsplans", region, "describe_savings_plans_offering_rates", json!({})),
+    ]
+}
 
 #[tokio::test]
 async fn each_protocol_words_its_errors() {
     let loopback = Loopback::start(None);
-    let clients = Clients::new(&loopback.url(), "us-east-1");
     let cases = [
         (
             Fault::AccessDenied,
@@ -68,15 +67,26 @@ async fn each_protocol_words_its_errors() {
             3,
         ),
     ];
-    for (fault, expected, attempts) in cases {
-        loopback.clear_faults();
-        loopback.reset_calls();
+    for ((fault, ..), region) in cases.iter().zip(REGIONS) {
         for service in SERVICES {
-            loopback.inject(Target::service(service), fault, Times::Always);
+            let target = Target::service(service).in_region(region);
+            loopback.inject(target, *fault, Times::Always);
         }
-        assert_eq!(codes(&clients).await, expected.map(|code| Some(code.to_owned())));
+    }
+    let everywhere: Vec<Value> = REGIONS.into_iter().flat_map(calls).collect();
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &everywhere) else { return };
+    for (((fault, expected, attempts), region), outcomes) in
+        cases.into_iter().zip(REGIONS).zip(outcomes.chunks(4))
+    {
+        let request = cloudwatch(&loopback.url(), region).list_metrics();
+        let error = request.send().await.expect_err("every attempt fails");
+        let mut codes: Vec<_> = outcomes.iter().map(|outcome| outcome["code"].as_str()).collect();
+        codes.insert(2, error.code());
+        assert_eq!(codes, expected.map(Some), "{fault:?}");
         for (seen, count) in loopback.call_counts() {
-            assert_eq!(count, attempts, "{fault:?}: attempts of {seen:?}");
+            if seen.region == region {
+                assert_eq!(count, attempts, "{fault:?}: attempts of {seen:?}");
+            }
         }
     }
 }
@@ -85,10 +95,10 @@ async fn each_protocol_words_its_errors() {
 async fn two_failures_are_retried_away() {
     for fault in [Fault::Throttle, Fault::ServerError, Fault::DropConnection] {
         let loopback = Loopback::start(None);
-        let clients = Clients::new(&loopback.url(), "us-east-1");
+        let client = cloudwatch(&loopback.url(), "us-east-1");
         let target = Target::operation("cloudwatch", "ListMetrics");
         loopback.inject(target, fault, Times::Count(2));
-        let outcome = clients.cloudwatch.list_metrics().send().await;
+        let outcome = client.list_metrics().send().await;
         assert!(outcome.is_ok(), "{fault:?}: {outcome:?}");
         assert_eq!(loopback.calls("cloudwatch", "ListMetrics"), 3, "{fault:?}");
     }
@@ -102,8 +112,8 @@ async fn faults_befall_one_region_or_caller() {
     let them = Target::service("cloudwatch").for_access_key("other");
     loopback.inject(them, Fault::AccessDenied, Times::Always);
     let denied = async |region: &str, access_key: &str| {
-        let clients = Clients::with_access_key(&loopback.url(), region, access_key);
-        clients.cloudwatch.list_metrics().send().await.is_err()
+        let client = cloudwatch_as(&loopback.url(), region, access_key);
+        client.list_metrics().send().await.is_err()
     };
     assert!(denied("us-east-1", "test").await);
     assert!(!denied("us-west-2", "test").await);
@@ -114,8 +124,8 @@ async fn faults_befall_one_region_or_caller() {
 async fn answers_come_late_or_never() {
     const LATE: Duration = Duration::from_millis(150);
     let loopback = Loopback::start(None);
-    let clients = Clients::new(&loopback.url(), "us-east-1");
-    let list_metrics = async || clients.cloudwatch.list_metrics().send().await.is_ok();
+    let client = cloudwatch(&loopback.url(), "us-east-1");
+    let list_metrics = async || client.list_metrics().send().await.is_ok();
     let operation = Target::operation("cloudwatch", "ListMetrics");
 
     loopback.inject(operation.clone(), Fault::Delay(LATE), Times::Count(1));

@@ -1,4 +1,4 @@
-//! Tests of the loopback endpoint itself, through the real SDK clients: what
+//! Tests of the loopback endpoint itself, through official SDKs: what
 //! the other tests conclude from its answers rests on these.
 
 mod cloudwatch;

@@ -1,9 +1,7 @@
-use aws_sdk_pricing::error::ProvideErrorMetadata;
-use aws_sdk_pricing::types::{Filter, FilterType};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::wire::clients::Clients;
 use crate::wire::loopback::{Loopback, Price, Reserved};
+use crate::wire::sdk;
 
 /// What singles out the price of a Linux instance among its neighbours.
 const ON_DEMAND: [(&str, &str); 6] = [
@@ -15,27 +13,33 @@ const ON_DEMAND: [(&str, &str); 6] = [
     ("marketoption", "OnDemand"),
 ];
 
-fn filter(kind: FilterType, field: &str, value: &str) -> Filter {
-    Filter::builder().r#type(kind).field(field).value(value).build().expect("all members are given")
+fn filter(kind: &str, field: &str, value: &str) -> Value {
+    json!({ "Type": kind, "Field": field, "Value": value })
 }
 
-/// All matching documents, and how many pages they came in.
-async fn products(clients: &Clients, service: &str, filters: Vec<Filter>) -> (Vec<Value>, usize) {
-    let mut pages = clients
-        .pricing
-        .get_products()
-        .service_code(service)
-        .set_filters(Some(filters))
-        .into_paginator()
-        .send();
-    let (mut documents, mut count) = (Vec::new(), 0);
-    while let Some(page) = pages.next().await {
-        count += 1;
-        for document in page.expect("the filters are valid").price_list() {
-            documents.push(serde_json::from_str(document).expect("an entry is a JSON document"));
-        }
-    }
-    (documents, count)
+/// Filters that match terms exactly.
+fn terms(fields: &[(&str, &str)]) -> Vec<Value> {
+    fields.iter().map(|(field, value)| filter("TERM_MATCH", field, value)).collect()
+}
+
+/// A call in Virginia for all matching products.
+fn products(service: &str, filters: &[Value]) -> Value {
+    products_in("us-east-1", service, filters)
+}
+
+fn products_in(region: &str, service: &str, filters: &[Value]) -> Value {
+    let params = json!({ "ServiceCode": service, "Filters": filters });
+    sdk::paged(sdk::call("pricing", region, "get_products", params))
+}
+
+/// All documents that a call found.
+fn documents(outcome: &Value) -> Vec<Value> {
+    sdk::pages(outcome)
+        .iter()
+        .flat_map(|page| page["PriceList"].as_array().expect("a list"))
+        .map(|text| text.as_str().expect("documents are texts"))
+        .map(|text| serde_json::from_str(text).expect("an entry is a JSON document"))
+        .collect()
 }
 
 /// Instance type and hourly price in dollars, the way a client digs it out.
@@ -49,7 +53,7 @@ fn hourly(document: &Value) -> (String, String) {
     (text(&document["product"]["attributes"]["instanceType"]), price)
 }
 
-fn endpoint() -> (Loopback, Clients) {
+fn endpoint() -> Loopback {
     let loopback = Loopback::start(None);
     loopback.put_price(Price::linux("g5.xlarge", "us-east-1", "1.006"));
     loopback.put_price(Price::linux("p5.48xlarge", "us-east-1", "55.04"));
@@ -60,18 +64,17 @@ fn endpoint() -> (Loopback, Clients) {
         operation: "RunInstances:0002",
         ..Price::linux("g5.xlarge", "us-east-1", "1.19")
     });
-    let clients = Clients::new(&loopback.url(), "us-east-1");
-    (loopback, clients)
+    loopback
 }
 
-#[tokio::test]
-async fn the_usual_filters_leave_one_price_per_type() {
-    let (_loopback, clients) = endpoint();
-    let mut filters: Vec<Filter> =
-        ON_DEMAND.map(|(field, value)| filter(FilterType::TermMatch, field, value)).into();
-    let types = "g5.xlarge,p5.48xlarge,none.such";
-    filters.push(filter(FilterType::AnyOf, "instanceType", types));
-    let (documents, _) = products(&clients, "AmazonEC2", filters).await;
+#[test]
+fn the_usual_filters_leave_one_price_per_type() {
+    let loopback = endpoint();
+    let mut filters = terms(&ON_DEMAND);
+    filters.push(filter("ANY_OF", "instanceType", "g5.xlarge,p5.48xlarge,none.such"));
+    let calls = [products("AmazonEC2", &filters)];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    let documents = documents(&outcomes[0]);
     let prices: Vec<(String, String)> = documents.iter().map(hourly).collect();
     let expected = [("g5.xlarge", "1.0060000000"), ("p5.48xlarge", "55.0400000000")];
     assert_eq!(prices, expected.map(|(kind, price)| (kind.to_owned(), price.to_owned())));
@@ -84,9 +87,9 @@ async fn the_usual_filters_leave_one_price_per_type() {
     assert_eq!(reserved["termAttributes"]["LeaseContractLength"], "1yr");
 }
 
-#[tokio::test]
-async fn each_filter_left_out_lets_a_wrong_product_in() {
-    let (_loopback, clients) = endpoint();
+#[test]
+fn each_filter_left_out_lets_a_wrong_product_in() {
+    let loopback = endpoint();
     let forgotten = [
         ("regionCode", 2),
         ("operatingSystem", 2),
@@ -95,15 +98,13 @@ async fn each_filter_left_out_lets_a_wrong_product_in() {
         ("capacitystatus", 3),
         ("marketoption", 1),
     ];
+    let (mut calls, mut cases) = (Vec::new(), Vec::new());
     for instance_type in ["g5.xlarge", "p5.48xlarge"] {
         for (forgotten, expected) in forgotten {
-            let mut filters: Vec<Filter> = ON_DEMAND
-                .iter()
-                .filter(|(field, _)| *field != forgotten)
-                .map(|(field, value)| filter(FilterType::TermMatch, field, value))
-                .collect();
-            filters.push(filter(FilterType::Equals, "instanceType", instance_type));
-            let (documents, _) = products(&clients, "AmazonEC2", filters).await;
+            let mut filters = terms(&ON_DEMAND);
+            filters.retain(|filter| filter["Field"] != forgotten);
+            filters.push(filter("EQUALS", "instanceType", instance_type));
+            calls.push(products("AmazonEC2", &filters));
             // The p5 is here for Linux in one region only, but also as a
             // capacity block.
             let expected = match (instance_type, forgotten) {
@@ -111,64 +112,69 @@ async fn each_filter_left_out_lets_a_wrong_product_in() {
                 ("p5.48xlarge", "marketoption") => 2,
                 _ => expected,
             };
-            assert_eq!(documents.len(), expected, "{instance_type} without {forgotten}");
+            cases.push((format!("{instance_type} without {forgotten}"), expected));
         }
+    }
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    for (outcome, (case, expected)) in outcomes.iter().zip(cases) {
+        assert_eq!(documents(outcome).len(), expected, "{case}");
     }
 }
 
-#[tokio::test]
-async fn products_come_in_pages_of_a_hundred() {
+#[test]
+fn products_come_in_pages_of_a_hundred() {
     let loopback = Loopback::start(None);
     for size in 0..50 {
         let instance_type = format!("g6.{size}xlarge");
         loopback.put_price(Price::linux(&instance_type, "us-east-1", "1"));
     }
-    let clients = Clients::new(&loopback.url(), "us-east-1");
-    let (documents, pages) = products(&clients, "AmazonEC2", Vec::new()).await;
-    assert_eq!((documents.len(), pages), (250, 3));
+    let calls = [products("AmazonEC2", &[])];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    assert_eq!((documents(&outcomes[0]).len(), sdk::pages(&outcomes[0]).len()), (250, 3));
     assert_eq!(loopback.calls("pricing", "GetProducts"), 3);
 }
 
-#[tokio::test]
-async fn volumes_addresses_and_yuan_have_prices_too() {
+#[test]
+fn volumes_addresses_and_yuan_have_prices_too() {
     let loopback = Loopback::start(None);
     loopback.put_storage_price("us-east-1", "gp3", "0.08");
     loopback.put_public_ipv4_price("us-east-1", "0.005");
     loopback
         .put_price(Price { currency: "CNY", ..Price::linux("g4dn.xlarge", "cn-north-1", "5.123") });
-    let clients = Clients::new(&loopback.url(), "us-east-1");
-    let only = |field, value| vec![filter(FilterType::TermMatch, field, value)];
+    let china = terms(&[("regionCode", "cn-north-1")]);
+    let calls = [
+        products("AmazonEC2", &terms(&[("volumeApiName", "gp3")])),
+        products("AmazonVPC", &terms(&[("group", "VPCPublicIPv4Address")])),
+        products("AmazonEC2", &china),
+        products_in("cn-northwest-1", "AmazonEC2", &china),
+    ];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
 
-    let gp3 = products(&clients, "AmazonEC2", only("volumeApiName", "gp3")).await.0;
+    let gp3 = documents(&outcomes[0]);
     let volume = gp3[0].to_string();
     assert_eq!(gp3.len(), 1);
     assert_eq!(gp3[0]["product"]["productFamily"], "Storage");
     assert!(volume.contains(r#""unit":"GB-Mo""#) && volume.contains(r#""USD":"0.0800000000""#));
 
-    let group = only("group", "VPCPublicIPv4Address");
-    let addresses = products(&clients, "AmazonVPC", group).await.0;
+    let addresses = documents(&outcomes[1]);
     assert_eq!(addresses.len(), 2);
     assert!(addresses[0].to_string().contains(r#""USD":"0.0050000000""#));
 
-    let china = only("regionCode", "cn-north-1");
-    let abroad = products(&clients, "AmazonEC2", china.clone()).await.0;
-    assert!(abroad.is_empty(), "China has a list of its own");
-    let clients = Clients::new(&loopback.url(), "cn-northwest-1");
-    let yuan = products(&clients, "AmazonEC2", china).await.0;
+    assert!(documents(&outcomes[2]).is_empty(), "China has a list of its own");
+    let yuan = documents(&outcomes[3]);
     assert!(yuan[0].to_string().contains(r#""CNY":"5.1230000000""#));
 }
 
-#[tokio::test]
-async fn only_some_regions_have_the_service() {
-    let (loopback, _) = endpoint();
-    let clients = Clients::new(&loopback.url(), "eu-west-1");
-    let request = clients.pricing.get_products().service_code("AmazonEC2");
-    let error = request.send().await.expect_err("Ireland has no such endpoint");
-    assert_eq!(error.code(), Some("UnknownEndpoint"));
+#[test]
+fn only_some_regions_have_the_service() {
+    let loopback = endpoint();
+    let calls = [products_in("eu-west-1", "AmazonEC2", &[])];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    assert_eq!(outcomes[0]["code"], "UnknownEndpoint", "Ireland has no such endpoint");
 }
 
-#[tokio::test]
-async fn reserved_terms_have_their_class_and_both_of_their_payments() {
+#[test]
+fn reserved_terms_have_their_class_and_both_of_their_payments() {
     let loopback = Loopback::start(None);
     let half = Reserved {
         years: 3,
@@ -181,9 +187,9 @@ async fn reserved_terms_have_their_class_and_both_of_their_payments() {
         reserved: &[half, Reserved { class: "convertible", ..half }],
         ..Price::linux("g5.xlarge", "us-east-1", "1.006")
     });
-    let clients = Clients::new(&loopback.url(), "us-east-1");
-    let filters = ON_DEMAND.map(|(field, value)| filter(FilterType::TermMatch, field, value));
-    let (documents, _) = products(&clients, "AmazonEC2", filters.into()).await;
+    let calls = [products("AmazonEC2", &terms(&ON_DEMAND))];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    let documents = documents(&outcomes[0]);
     let terms = documents[0]["terms"]["Reserved"].as_object().expect("by code");
     assert_eq!(terms.len(), 2);
     for (code, class) in [("38NPMPTW36", "standard"), ("R5XV2EPZQZ", "convertible")] {
@@ -199,18 +205,18 @@ async fn reserved_terms_have_their_class_and_both_of_their_payments() {
     }
 }
 
-#[tokio::test]
-async fn a_capacity_block_goes_by_the_name_of_the_type() {
-    let (loopback, clients) = endpoint();
+#[test]
+fn a_capacity_block_goes_by_the_name_of_the_type() {
+    let loopback = endpoint();
     loopback.put_capacity_block("p5.48xlarge", "us-east-1", "0");
-    let mut filters: Vec<Filter> = ON_DEMAND[..5]
-        .iter()
-        .map(|(field, value)| filter(FilterType::TermMatch, field, value))
-        .collect();
-    filters.push(filter(FilterType::Equals, "instanceType", "p5.48xlarge"));
-    let (documents, _) = products(&clients, "AmazonEC2", filters.clone()).await;
-    let prices: Vec<String> = documents.iter().map(|document| hourly(document).1).collect();
+    let mut filters = terms(&ON_DEMAND[..5]);
+    filters.push(filter("EQUALS", "instanceType", "p5.48xlarge"));
+    let by_type = products("AmazonEC2", &filters);
+    filters.push(filter("TERM_MATCH", "marketoption", "OnDemand"));
+    let calls = [by_type, products("AmazonEC2", &filters)];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    let prices: Vec<String> =
+        documents(&outcomes[0]).iter().map(|document| hourly(document).1).collect();
     assert_eq!(prices, ["55.0400000000", "27.5200000000", "0.0000000000"]);
-    filters.push(filter(FilterType::TermMatch, "marketoption", "OnDemand"));
-    assert_eq!(products(&clients, "AmazonEC2", filters).await.0.len(), 1);
+    assert_eq!(documents(&outcomes[1]).len(), 1);
 }

@@ -1,12 +1,7 @@
-use aws_sdk_savingsplans::error::ProvideErrorMetadata;
-use aws_sdk_savingsplans::types::{
-    SavingsPlanOfferingRateFilterElement, SavingsPlanRateFilterAttribute, SavingsPlanType,
-};
+use serde_json::{Value, json};
 
-use crate::wire::clients::Clients;
 use crate::wire::loopback::{Loopback, PlanRate};
-
-use SavingsPlanRateFilterAttribute::{InstanceType, ProductDescription, Region, Tenancy};
+use crate::wire::sdk;
 
 const RATE: PlanRate<'_> = PlanRate {
     plan: "EC2Instance",
@@ -18,7 +13,7 @@ const RATE: PlanRate<'_> = PlanRate {
 };
 
 /// Two types in two regions under two plans, each with three neighbours.
-fn endpoint() -> (Loopback, Clients) {
+fn endpoint() -> Loopback {
     let loopback = Loopback::start(None);
     for plan in ["EC2Instance", "Compute"] {
         for region in ["us-east-1", "eu-west-1"] {
@@ -27,89 +22,94 @@ fn endpoint() -> (Loopback, Clients) {
             }
         }
     }
-    let clients = Clients::new(&loopback.url(), "us-east-1");
-    (loopback, clients)
+    loopback
 }
 
-/// Usage type and rate of everything that passes, and in how many pages.
-async fn rates(
-    clients: &Clients,
-    plans: &[SavingsPlanType],
-    filters: &[(SavingsPlanRateFilterAttribute, &str)],
-) -> (Vec<(String, String)>, usize) {
-    let filters = filters.iter().map(|(name, value)| {
-        SavingsPlanOfferingRateFilterElement::builder().name(name.clone()).values(*value).build()
-    });
-    let request = clients
-        .savings_plans
-        .describe_savings_plans_offering_rates()
-        .set_savings_plan_types(Some(plans.to_vec()))
-        .set_filters(Some(filters.collect()));
-    let (mut listed, mut pages, mut token) = (Vec::new(), 0, None);
-    loop {
-        let page = request.clone().set_next_token(token).send().await;
-        let page = page.expect("the filters are valid");
-        pages += 1;
-        listed.extend(page.search_results().iter().map(|rate| {
-            let text = |text: Option<&str>| text.expect("a text").to_owned();
-            (text(rate.usage_type()), text(rate.rate()))
-        }));
-        token = page.next_token().map(str::to_owned);
-        if token.is_none() {
-            return (listed, pages);
-        }
-    }
+/// A call for everything that passes.
+fn rates(plans: &[&str], filters: &[(&str, &str)]) -> Value {
+    let filters = filters.iter().map(|(name, value)| json!({ "name": name, "values": [value] }));
+    let filters: Vec<Value> = filters.collect();
+    let params = json!({ "savingsPlanTypes": plans, "filters": filters });
+    let operation = "describe_savings_plans_offering_rates";
+    sdk::paged(sdk::call("savingsplans", "us-east-1", operation, params))
 }
 
-const ALL: [(SavingsPlanRateFilterAttribute, &str); 4] = [
-    (Region, "eu-west-1"),
-    (InstanceType, "g5.xlarge"),
-    (ProductDescription, "Linux/UNIX"),
-    (Tenancy, "shared"),
+/// Usage type and rate of everything that was listed, and in how many pages.
+fn listed(outcome: &Value) -> (Vec<(&str, &str)>, usize) {
+    let pages = sdk::pages(outcome);
+    let listed = pages
+        .iter()
+        .flat_map(|page| page["searchResults"].as_array().expect("a list"))
+        .map(|rate| {
+            let text = |name: &str| rate[name].as_str().expect("a text");
+            (text("usageType"), text("rate"))
+        })
+        .collect();
+    (listed, pages.len())
+}
+
+const ALL: [(&str, &str); 4] = [
+    ("region", "eu-west-1"),
+    ("instanceType", "g5.xlarge"),
+    ("productDescription", "Linux/UNIX"),
+    ("tenancy", "shared"),
 ];
 
-#[tokio::test]
-async fn all_filters_leave_a_rate_and_the_one_of_unused_capacity() {
-    let (_loopback, clients) = endpoint();
-    let (listed, _) = rates(&clients, &[SavingsPlanType::Compute], &ALL).await;
+#[test]
+fn all_filters_leave_a_rate_and_the_one_of_unused_capacity() {
+    let loopback = endpoint();
+    let calls = [rates(&["Compute"], &ALL)];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
     let expected = [("EU-BoxUsage:g5.xlarge", "0.634"), ("EU-UnusedBox:g5.xlarge", "1.634")];
-    assert_eq!(listed, expected.map(|(usage, rate)| (usage.to_owned(), rate.to_owned())));
+    assert_eq!(listed(&outcomes[0]).0, expected);
 }
 
-#[tokio::test]
-async fn each_filter_left_out_lets_others_in() {
-    let (_loopback, clients) = endpoint();
-    let compute = [SavingsPlanType::Compute];
-    // Twice as many regions and types; Windows beside; dedicated beside.
-    for (skipped, expected) in [(0, 4), (1, 4), (2, 3), (3, 3)] {
+#[test]
+fn each_filter_left_out_lets_others_in() {
+    let loopback = endpoint();
+    let without = |skipped: usize| {
         let mut filters = ALL.to_vec();
         filters.remove(skipped);
-        let (listed, _) = rates(&clients, &compute, &filters).await;
-        assert_eq!(listed.len(), expected, "without {:?}", ALL[skipped]);
+        rates(&["Compute"], &filters)
+    };
+    let cases = [
+        // Twice as many regions and types; Windows beside; dedicated beside.
+        (without(0), 4),
+        (without(1), 4),
+        (without(2), 3),
+        (without(3), 3),
+        // Under either plan.
+        (rates(&[], &ALL), 4),
+        // Everything.
+        (rates(&[], &[]), 32),
+    ];
+    let calls = cases.clone().map(|(call, _)| call);
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    for (outcome, (call, expected)) in outcomes.iter().zip(cases) {
+        assert_eq!(listed(outcome).0.len(), expected, "{call}");
     }
-    let (both, _) = rates(&clients, &[], &ALL).await;
-    assert_eq!(both.len(), 4, "under either plan");
-    let (everything, _) = rates(&clients, &[], &[]).await;
-    assert_eq!(everything.len(), 32);
 }
 
-#[tokio::test]
-async fn pages_hold_as_many_as_the_test_says() {
-    let (loopback, clients) = endpoint();
-    let (whole, pages) = rates(&clients, &[], &[]).await;
+#[test]
+fn pages_hold_as_many_as_the_test_says() {
+    let loopback = endpoint();
+    let calls = [rates(&[], &[])];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    let (whole, pages) = listed(&outcomes[0]);
     assert_eq!(pages, 1);
     loopback.limit_pages(15);
-    let (paged, pages) = rates(&clients, &[], &[]).await;
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    let (paged, pages) = listed(&outcomes[0]);
     assert_eq!(pages, 3);
     assert_eq!(paged, whole);
     assert_eq!(loopback.calls("savingsplans", "DescribeSavingsPlansOfferingRates"), 4);
 }
 
-#[tokio::test]
-async fn other_regions_have_no_endpoint() {
-    let (loopback, _) = endpoint();
-    let clients = Clients::new(&loopback.url(), "eu-west-1");
-    let request = clients.savings_plans.describe_savings_plans_offering_rates();
-    let error = request.send().await.expect_err("signed for another region");
-    assert_eq!(error.code(), Some("SignatureDoesNotMatch"));
+#[test]
+fn other_regions_have_no_endpoint() {
+    let loopback = endpoint();
+    let operation = "describe_savings_plans_offering_rates";
+    let calls = [sdk::call("savingsplans", "eu-west-1", operation, json!({}))];
+    let Some(outcomes) = sdk::outcomes(&loopback.url(), &calls) else { return };
+    assert_eq!(outcomes[0]["code"], "SignatureDoesNotMatch");
 }

@@ -8,7 +8,8 @@ use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use std::error::Error;
 use std::time::Duration;
 
@@ -17,10 +18,10 @@ pub(super) const ATTEMPTS: u32 = 5;
 /// For a connection.
 pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// For one attempt.
-const ATTEMPT_WITHIN: Duration = Duration::from_secs(20);
+pub(super) const ATTEMPT_WITHIN: Duration = Duration::from_secs(20);
 /// For all attempts and the pauses between them. Then a call has failed, so that one silent
 /// region holds nobody up.
-const CALL_WITHIN: Duration = Duration::from_secs(90);
+pub(super) const CALL_WITHIN: Duration = Duration::from_secs(90);
 /// A program that gives credentials may ask somebody for a code.
 const CREDENTIALS_WITHIN: Duration = Duration::from_secs(60);
 

@@ -1,6 +1,6 @@
 //! Answers of services: pages of one call, which are bounded, because a service that hands out the
-//! same page token again would be asked for ever; and the XML of the protocol that AWS calls
-//! `awsQuery`, of which a document type is refused, so that no entity is expanded.
+//! same page token again would be asked for ever; and the XML of the protocols that AWS calls
+//! `awsQuery` and `ec2Query`, of which a document type is refused, so that no entity is expanded.
 
 use super::error::{REPEATED, TOO_MANY, TOO_MUCH, UNREADABLE};
 use crate::domain::FailureKind;
@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::str::FromStr;
 
 /// Parts of answers of services, by how these write the names of fields.
 macro_rules! answers {
@@ -150,12 +151,18 @@ pub(super) fn parsed(text: &str) -> Result<Document<'_>, String> {
     Document::parse_with_options(text, options).map_err(|error| error.to_string())
 }
 
-/// The elements of a name in another.
-fn children<'a, 'input>(
-    node: Node<'a, 'input>,
-    name: &'static str,
-) -> impl Iterator<Item = Node<'a, 'input>> {
-    node.children().filter(move |child| child.tag_name().name() == name)
+/// The result in the answer of an operation, which EC2 has without an element around it.
+/// `None` of the answer of something else.
+pub(super) fn result<'a, 'input>(
+    document: &'a Document<'input>,
+    operation: &str,
+) -> Option<Node<'a, 'input>> {
+    let root = document.root_element();
+    let is_own = root.tag_name().name().strip_prefix(operation) == Some("Response");
+    let mut inside = root.children();
+    let inside =
+        inside.find(|node| node.tag_name().name().strip_prefix(operation) == Some("Result"));
+    is_own.then(|| inside.unwrap_or(root))
 }
 
 /// The element at the end of a path of names.
@@ -163,7 +170,8 @@ pub(super) fn at<'a, 'input>(
     node: Node<'a, 'input>,
     path: &[&'static str],
 ) -> Option<Node<'a, 'input>> {
-    path.iter().try_fold(node, |node, name| children(node, name).next())
+    path.iter()
+        .try_fold(node, |node, name| node.children().find(|child| child.tag_name().name() == *name))
 }
 
 /// The text at the end of a path of names; absent where it is empty.
@@ -172,19 +180,32 @@ pub(super) fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a 
     (!text.is_empty()).then_some(text)
 }
 
-/// The members of the list at the end of a path of names; none without a list.
+/// A number, a time or a truth value at the end of a path.
+pub(super) fn value<T: FromStr>(node: Node<'_, '_>, path: &[&'static str]) -> Option<T> {
+    text(node, path)?.parse().ok()
+}
+
+/// The same as a text of its own.
+pub(super) fn owned(node: Node<'_, '_>, path: &[&'static str]) -> Option<String> {
+    text(node, path).map(str::to_owned)
+}
+
+/// The members of the list at the end of a path of names, which EC2 calls items; none without
+/// a list.
 pub(super) fn members<'a, 'input>(
     node: Node<'a, 'input>,
     path: &[&'static str],
 ) -> impl Iterator<Item = Node<'a, 'input>> {
     let list = at(node, path);
-    list.into_iter().flat_map(|list| children(list, "member"))
+    let is_member = |node: &Node<'_, '_>| matches!(node.tag_name().name(), "item" | "member");
+    list.into_iter().flat_map(|list| list.children()).filter(is_member)
 }
 
 /// The code of a refusal and its words; absent for what is not one.
 pub(super) fn xml_refusal(body: &[u8]) -> Option<(String, Option<String>)> {
     let document = parsed(std::str::from_utf8(body).ok()?).ok()?;
-    let error = at(document.root_element(), &["Error"])?;
+    let root = document.root_element();
+    let error = at(root, &["Error"]).or_else(|| at(root, &["Errors", "Error"]))?;
     Some((text(error, &["Code"])?.to_owned(), text(error, &["Message"]).map(str::to_owned)))
 }
 
@@ -281,6 +302,10 @@ mod tests {
         let parts = xml_refusal(body.as_bytes());
         let expected = ("AccessDenied".to_owned(), Some("not <allowed>".to_owned()));
         assert_eq!(parts, Some(expected));
+        let of_ec2 = "<Response><Errors><Error><Code>DryRunOperation</Code><Message>yes</Message>\
+                      </Error></Errors><RequestID>r-1</RequestID></Response>";
+        let expected = ("DryRunOperation".to_owned(), Some("yes".to_owned()));
+        assert_eq!(xml_refusal(of_ec2.as_bytes()), Some(expected));
         for other in [
             "",
             "{}",
@@ -295,7 +320,7 @@ mod tests {
 
     #[test]
     fn lists_are_members_and_may_be_absent() {
-        let answer = "<a><b> <member>1</member> <other>2</other> <member>3</member> </b></a>";
+        let answer = "<a><b> <member>1</member> <other>2</other> <item>3</item> </b></a>";
         let document = parsed(answer).expect("XML");
         let root = document.root_element();
         let texts_of = |path: &[&'static str]| -> Vec<String> {
@@ -304,5 +329,19 @@ mod tests {
         };
         assert_eq!(texts_of(&["b"]), ["1", "3"]);
         assert_eq!(texts_of(&["c", "d"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_result_is_that_of_its_operation() {
+        let of = |answer: &str| {
+            let document = parsed(answer).expect("XML");
+            result(&document, "AssumeRole").map(|node| node.tag_name().name().to_owned())
+        };
+        let wrapped = "<AssumeRoleResponse xmlns=\"u\"><AssumeRoleResult/></AssumeRoleResponse>";
+        assert_eq!(of(wrapped), Some("AssumeRoleResult".to_owned()));
+        assert_eq!(of("<AssumeRoleResponse/>"), Some("AssumeRoleResponse".to_owned()));
+        for other in ["<html/>", "<AssumeRoleResponses/>", "<AssumeRoleResult/>"] {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 }

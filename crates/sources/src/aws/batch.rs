@@ -1,8 +1,8 @@
 //! Compute environments of AWS Batch, which set the sizes of Auto Scaling groups.
 
 use super::answers::{CAMEL_CASE, Paging, answers};
+use super::service::{Protocol, Service};
 use super::session::RegionClients;
-use super::signed::{Protocol, Service};
 use crate::SourceError;
 use crate::domain::{BatchEnvironment, Gap, GapSubject, Instance, ScalingGroup};
 use serde::Deserialize;
@@ -10,8 +10,9 @@ use serde_json::json;
 
 pub(super) const BATCH: Service = Service {
     signing_name: "batch",
-    host_prefix: "batch",
-    protocol: Protocol::Rest("v1/"),
+    sdk_id: "Batch",
+    host: "batch.{region}",
+    protocol: Protocol::Rest(|operation| format!("v1/{}", operation.to_ascii_lowercase())),
     id: "batch",
     paging: Paging { may_omit_list: true, ..CAMEL_CASE },
 };

@@ -3,34 +3,24 @@
 //! savings plans.
 
 use super::access::DEFAULT_REGION;
+use super::answers::{CAMEL_CASE, Paging, members, owned, text, value};
 use super::error::NO_RATES;
-use super::inventory::{filter, is_accelerated, tags, tenancy, text};
-use super::session::{RegionClients, Session, timestamp};
+use super::inventory::{PAGE_SIZE, filter, is_accelerated, tags, tenancy};
+use super::service::{EC2, Protocol, Service, field};
+use super::session::{RegionClients, Session};
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, FailureKind, Gap,
     GapSubject, Gathered, HourlyRate, OfferingClass, OperatingSystem, PriceKey, PriceOption,
     ReservedInstances, SavingsPlan, SavingsPlanKind, partition,
 };
 use crate::{Outcome, Quoted, SourceError, observed, payment_option};
-use aws_sdk_ec2::types::{
-    CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
-    ReservedInstances as Ec2Reserved,
-};
-use aws_sdk_savingsplans::types::{
-    SavingsPlan as Plan, SavingsPlanOfferingRate,
-    SavingsPlanOfferingRateFilterElement as RateFilter, SavingsPlanProductType,
-    SavingsPlanRateFilterAttribute as Attribute, SavingsPlanRatePropertyKey as Property,
-    SavingsPlanRateServiceCode, SavingsPlanRateUnit, SavingsPlanState, SavingsPlanType,
-};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use roxmltree::Node;
 use rust_decimal::Decimal;
+use serde_json::{Value, json};
 
-const PAGE_SIZE: i32 = 1000;
 const SECONDS_PER_YEAR: i64 = 365 * 86_400;
-const RESERVED: &str = "ec2:DescribeReservedInstances";
-const CAPACITY: &str = "ec2:DescribeCapacityReservations";
-const PLANS: &str = "savingsplans:DescribeSavingsPlans";
 
 /// Whether savings plans have an endpoint in a region's partition.
 pub fn has_savings_plans(region: &str) -> bool {
@@ -91,32 +81,25 @@ fn stated<T>(id: &str, name: &str, field: Option<T>) -> Result<T, Gap> {
 
 /// EC2 gives all of them at once.
 async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
-    let states = || filter("state", &["active", "queued"]);
-    let send = || clients.ec2.describe_reserved_instances().filters(states()).send();
-    let answer = clients.patient(RESERVED, send).await?;
-    let accelerated = answer.reserved_instances().iter().filter(|reservation| {
-        reservation.instance_type().is_some_and(|name| is_accelerated(name.as_str()))
-    });
-    Ok(accelerated.map(|reservation| reserved_instances(reservation, &clients.region)).collect())
+    let list = (filter(1, "state", &["active", "queued"]), "reservedInstancesSet");
+    let read = |node: Node<'_, '_>| {
+        let is_own = text(node, &["instanceType"]).is_some_and(is_accelerated);
+        Ok(is_own.then(|| reserved_instances(node, &clients.region)))
+    };
+    let listed = clients.ask_members(&EC2, "DescribeReservedInstances", list, read).await?;
+    Ok(listed.into_iter().flatten().collect())
 }
 
-fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
-    let id = reservation.reserved_instances_id().unwrap_or("unknown id");
-    let platform = reservation.product_description().map(|product| product.as_str());
-    let class = reservation.offering_class();
-    let code = reservation.currency_code();
-    let payment = reservation.offering_type().and_then(|kind| payment_option(kind.as_str()));
-    let hourly: Option<Decimal> = reservation
-        .recurring_charges()
-        .iter()
-        .filter(|charge| charge.frequency() == Some(&RecurringChargeFrequency::Hourly))
-        .map(|charge| decimal(charge.amount()?))
-        .sum();
-    let usage = reservation.usage_price().map_or(Some(Decimal::ZERO), decimal);
-    let upfront = reservation
-        .fixed_price()
-        .map_or(Ok(Decimal::ZERO), |price| stated(id, "fixed price", decimal(price)))?;
-    let recurring_hourly = stated(id, "hourly price", hourly)? + stated(id, "hourly price", usage)?;
+fn reserved_instances(node: Node<'_, '_>, region: &str) -> Result<ReservedInstances, Gap> {
+    let id = text(node, &["reservedInstancesId"]).unwrap_or("unknown id");
+    let part = |name| text(node, &[name]);
+    let amount = |name| part(name).map_or(Some(Decimal::ZERO), decimal);
+    let charges = members(node, &["recurringCharges"]);
+    let hourly = charges.filter(|charge| text(*charge, &["frequency"]) == Some("Hourly"));
+    let hourly: Option<Decimal> = hourly.map(|charge| decimal(text(charge, &["amount"])?)).sum();
+    let upfront = stated(id, "fixed price", amount("fixedPrice"))?;
+    let recurring_hourly =
+        stated(id, "hourly price", hourly)? + stated(id, "hourly price", amount("usagePrice"))?;
     // None is given away: a price that is absent is not zero.
     if upfront.is_zero() && recurring_hourly.is_zero() {
         return Err(unreadable(id, "price"));
@@ -125,19 +108,19 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
         id: id.to_owned(),
         account: None,
         region: region.to_owned(),
-        zone: text(reservation.availability_zone()),
-        instance_type: stated(id, "type", reservation.instance_type())?.as_str().to_owned(),
-        operating_system: system(stated(id, "platform", platform)?),
-        tenancy: tenancy(reservation.instance_tenancy().map(|tenancy| tenancy.as_str())),
-        count: stated(id, "number of instances", number(reservation.instance_count()))?,
-        class: class.map_or(Ok(OfferingClass::Standard), |class| {
-            stated(id, "class", OfferingClass::from_name(class.as_str()))
+        zone: owned(node, &["availabilityZone"]),
+        instance_type: stated(id, "type", owned(node, &["instanceType"]))?,
+        operating_system: system(stated(id, "platform", part("productDescription"))?),
+        tenancy: tenancy(part("instanceTenancy")),
+        count: stated(id, "number of instances", value(node, &["instanceCount"]))?,
+        class: part("offeringClass").map_or(Ok(OfferingClass::Standard), |class| {
+            stated(id, "class", OfferingClass::from_name(class))
         })?,
-        payment: stated(id, "payment option", payment)?,
-        start: stated(id, "start", reservation.start().and_then(timestamp))?,
-        end: stated(id, "end", reservation.end().and_then(timestamp))?,
-        currency: code.map_or(Ok(Currency::of_region(region)), |code| {
-            stated(id, "currency", Currency::from_name(code.as_str()))
+        payment: stated(id, "payment option", part("offeringType").and_then(payment_option))?,
+        start: stated(id, "start", value(node, &["start"]))?,
+        end: stated(id, "end", value(node, &["end"]))?,
+        currency: part("currencyCode").map_or(Ok(Currency::of_region(region)), |code| {
+            stated(id, "currency", Currency::from_name(code))
         })?,
         upfront,
         recurring_hourly,
@@ -145,105 +128,92 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
 }
 
 async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReservation> {
-    let RegionClients { ec2, region, .. } = clients;
-    let send = |token| {
-        ec2.describe_capacity_reservations()
-            .filters(filter("state", &["active"]))
-            .max_results(PAGE_SIZE)
-            .set_next_token(token)
-            .send()
+    let fields = [filter(1, "state", &["active"]), field("MaxResults", PAGE_SIZE)].concat();
+    let read = |node: Node<'_, '_>| {
+        // One that is shared with this account is billed to its owner.
+        let is_own = text(node, &["ownerId"]).is_none_or(|owner| owner == account)
+            && text(node, &["instanceType"]).is_some_and(is_accelerated);
+        Ok(is_own.then(|| capacity_of(node, &clients.region)))
     };
-    let listed = clients.paged(CAPACITY, send, |page| {
-        let reservations = page
-            .capacity_reservations()
-            .iter()
-            // One that is shared with this account is billed to its owner.
-            .filter(|reservation| reservation.owner_id().is_none_or(|owner| owner == account))
-            .filter(|reservation| reservation.instance_type().is_some_and(is_accelerated))
-            .map(|reservation| capacity_of(reservation, region));
-        (reservations.collect(), page.next_token)
-    });
-    listed.await
+    let list = (fields, "capacityReservationSet");
+    let listed = clients.ask_members(&EC2, "DescribeCapacityReservations", list, read).await?;
+    Ok(listed.into_iter().flatten().collect())
 }
 
-fn capacity_of(reservation: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
-    let id = reservation.capacity_reservation_id().unwrap_or("unknown id");
-    let total = stated(id, "total", number(reservation.total_instance_count()))?;
-    let available = number(reservation.available_instance_count());
-    let platform = reservation.instance_platform().map(|platform| platform.as_str());
+fn capacity_of(node: Node<'_, '_>, region: &str) -> Result<CapacityReservation, Gap> {
+    let id = text(node, &["capacityReservationId"]).unwrap_or("unknown id");
+    let total = stated(id, "total", value(node, &["totalInstanceCount"]))?;
+    let available = value(node, &["availableInstanceCount"]);
+    let platform = text(node, &["instancePlatform"]);
     Ok(CapacityReservation {
         id: id.to_owned(),
         account: None,
         region: region.to_owned(),
-        zone: stated(id, "zone", text(reservation.availability_zone()))?,
-        instance_type: stated(id, "type", text(reservation.instance_type()))?,
+        zone: stated(id, "zone", owned(node, &["availabilityZone"]))?,
+        instance_type: stated(id, "type", owned(node, &["instanceType"]))?,
         operating_system: system(stated(id, "platform", platform)?),
-        tenancy: tenancy(reservation.tenancy().map(|tenancy| tenancy.as_str())),
+        tenancy: tenancy(text(node, &["tenancy"])),
         total,
         available: stated(id, "available count", available.filter(|count| *count <= total))?,
-        capacity_block: reservation.reservation_type()
-            == Some(&CapacityReservationType::CapacityBlock),
-        start: reservation.start_date().and_then(timestamp),
-        committed_until: reservation
-            .commitment_info()
-            .and_then(|info| info.commitment_end_date())
-            .and_then(timestamp),
-        end: reservation.end_date().and_then(timestamp),
-        tags: tags(reservation.tags()),
+        capacity_block: text(node, &["reservationType"]) == Some("capacity-block"),
+        start: value(node, &["startDate"]),
+        committed_until: value(node, &["commitmentInfo", "commitmentEndDate"]),
+        end: value(node, &["endDate"]),
+        tags: tags(node),
     })
 }
 
+/// One endpoint for all regions.
+pub(super) const SAVINGS_PLANS: Service = Service {
+    signing_name: "savingsplans",
+    sdk_id: "savingsplans",
+    host: "savingsplans",
+    protocol: Protocol::Rest(str::to_owned),
+    id: "savingsplans",
+    paging: Paging { size: 1000, may_omit_list: true, ..CAMEL_CASE },
+};
+
 async fn plans(session: &Session) -> Found<SavingsPlan> {
-    let client = session.savings_plans();
-    let send = |token| {
-        client
-            .describe_savings_plans()
-            .states(SavingsPlanState::Active)
-            .states(SavingsPlanState::Queued)
-            .max_results(PAGE_SIZE)
-            .set_next_token(token)
-            .send()
-    };
     let clients = session.in_region(DEFAULT_REGION);
-    let listed = clients.paged(PLANS, send, |page| {
-        (page.savings_plans().iter().map(savings_plan).collect(), page.next_token)
-    });
-    listed.await
+    let body = json!({ "states": ["active", "queued"] });
+    let key = "savingsPlans";
+    let listed: Vec<Value> =
+        clients.ask_list(&SAVINGS_PLANS, "DescribeSavingsPlans", key, body).await?;
+    Ok(listed.iter().map(savings_plan).collect())
 }
 
-fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
-    let id = plan.savings_plan_id().unwrap_or("unknown id");
-    let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
-    let kind = match stated(id, "type", plan.savings_plan_type())? {
-        SavingsPlanType::Ec2Instance => SavingsPlanKind::Ec2Instance,
-        SavingsPlanType::Compute => SavingsPlanKind::Compute,
+fn savings_plan(plan: &Value) -> Result<SavingsPlan, Gap> {
+    let part = |name: &str| plan[name].as_str().filter(|text| !text.is_empty());
+    let id = part("savingsPlanId").unwrap_or("unknown id");
+    let time = |name| part(name)?.parse::<Timestamp>().ok();
+    let kind = match stated(id, "type", part("savingsPlanType"))? {
+        "EC2Instance" => SavingsPlanKind::Ec2Instance,
+        "Compute" => SavingsPlanKind::Compute,
         _ => SavingsPlanKind::Other,
     };
-    let years = stated(id, "term", years_in(plan.term_duration_in_seconds()))?;
+    let years = plan["termDurationInSeconds"].as_i64().and_then(years_in);
+    let years = stated(id, "term", years)?;
     // A plan for one family names it and the region; others hold everywhere.
     let of_family = |field: Option<&str>, name| match kind {
-        SavingsPlanKind::Ec2Instance => stated(id, name, text(field)).map(Some),
+        SavingsPlanKind::Ec2Instance => stated(id, name, field.map(str::to_owned)).map(Some),
         _ => Ok(None),
     };
-    let currency = plan.currency().and_then(|code| Currency::from_name(code.as_str()));
-    let payment = plan.payment_option().and_then(|payment| payment_option(payment.as_str()));
-    let hourly = plan.commitment().and_then(|amount| amount.parse().ok());
+    let payment = part("paymentOption").and_then(payment_option);
+    let hourly = part("commitment").and_then(|amount| amount.parse().ok());
     Ok(SavingsPlan {
         id: id.to_owned(),
         account: None,
         kind,
-        region: of_family(plan.region(), "region")?,
-        family: of_family(plan.ec2_instance_family(), "family")?,
-        currency: stated(id, "currency", currency)?,
+        region: of_family(part("region"), "region")?,
+        family: of_family(part("ec2InstanceFamily"), "family")?,
+        currency: stated(id, "currency", part("currency").and_then(Currency::from_name))?,
         commitment_hourly: stated(id, "commitment", hourly)?,
         term: CommitmentTerm { years, payment: stated(id, "payment option", payment)? },
-        start: stated(id, "start", time(plan.start()))?,
-        end: stated(id, "end", time(plan.end()))?,
+        start: stated(id, "start", time("start"))?,
+        end: stated(id, "end", time("end"))?,
     })
 }
 
-/// Rates on one page, the most that the interface gives.
-const RATES_AT_ONCE: i32 = 1_000;
 const RATES: &str = "savingsplans:DescribeSavingsPlansOfferingRates";
 
 /// Linux rates of EC2 Instance and Compute Savings Plans for types in a region.
@@ -260,64 +230,50 @@ pub async fn savings_plan_rates(
         let region = region.to_owned();
         return Err(SourceError::own(RATES, FailureKind::Unsupported, NO_RATES, region));
     }
-    let client = session.savings_plans();
-    let send = |token| {
-        client
-            .describe_savings_plans_offering_rates()
-            .savings_plan_types(SavingsPlanType::Ec2Instance)
-            .savings_plan_types(SavingsPlanType::Compute)
-            .products(SavingsPlanProductType::Ec2)
-            .service_codes(SavingsPlanRateServiceCode::Ec2)
-            .filters(rate_filter(Attribute::Region, [region]))
-            .filters(rate_filter(Attribute::InstanceType, instance_types))
-            .filters(rate_filter(Attribute::ProductDescription, ["Linux/UNIX"]))
-            .filters(rate_filter(Attribute::Tenancy, ["shared"]))
-            .max_results(RATES_AT_ONCE)
-            .set_next_token(token)
-            .send()
-    };
-    let clients = session.in_region(DEFAULT_REGION);
-    let listed = clients.paged(RATES, send, |page| {
-        let rates = page.search_results().iter();
-        (rates.filter_map(|rate| quote(rate, region, read_on)).collect(), page.next_token)
+    let body = json!({
+        "savingsPlanTypes": ["EC2Instance", "Compute"],
+        "products": ["EC2"],
+        "serviceCodes": ["AmazonEC2"],
+        "filters": [
+            { "name": "region", "values": [region] },
+            { "name": "instanceType", "values": instance_types },
+            { "name": "productDescription", "values": ["Linux/UNIX"] },
+            { "name": "tenancy", "values": ["shared"] },
+        ],
     });
-    listed.await
-}
-
-fn rate_filter(name: Attribute, values: impl IntoIterator<Item: Into<String>>) -> RateFilter {
-    let values = values.into_iter().map(Into::into).collect();
-    RateFilter::builder().name(name).set_values(Some(values)).build()
+    let clients = session.in_region(DEFAULT_REGION);
+    let listed: Vec<Value> = clients
+        .ask_list(&SAVINGS_PLANS, "DescribeSavingsPlansOfferingRates", "searchResults", body)
+        .await?;
+    Ok(listed.iter().filter_map(|rate| quote(rate, region, read_on)).collect())
 }
 
 /// `None` for a rate of another unit, term or currency than the catalog knows.
-fn quote(rate: &SavingsPlanOfferingRate, region: &str, read_on: Date) -> Option<Quoted> {
-    let plan = rate.savings_plan_offering()?;
+fn quote(rate: &Value, region: &str, read_on: Date) -> Option<Quoted> {
+    let plan = &rate["savingsPlanOffering"];
     let term = CommitmentTerm {
-        years: years_in(plan.duration_seconds())?,
-        payment: payment_option(plan.payment_option()?.as_str())?,
+        years: years_in(plan["durationSeconds"].as_i64()?)?,
+        payment: payment_option(plan["paymentOption"].as_str()?)?,
     };
-    let option = match plan.plan_type()? {
-        SavingsPlanType::Ec2Instance => PriceOption::Ec2InstanceSavingsPlan(term),
-        SavingsPlanType::Compute => PriceOption::ComputeSavingsPlan(term),
+    let option = match plan["planType"].as_str()? {
+        "EC2Instance" => PriceOption::Ec2InstanceSavingsPlan(term),
+        "Compute" => PriceOption::ComputeSavingsPlan(term),
         _ => return None,
     };
-    let currency = Currency::from_name(plan.currency()?.as_str())?;
-    let amount: Decimal = rate.rate()?.parse().ok()?;
+    let currency = Currency::from_name(plan["currency"].as_str()?)?;
+    let amount: Decimal = rate["rate"].as_str()?.parse().ok()?;
     // Reservations that nobody uses are listed beside, under `UnusedBox`.
-    if rate.unit()? != &SavingsPlanRateUnit::Hours || !rate.usage_type()?.contains("BoxUsage:") {
+    if rate["unit"] != "Hrs" || !rate["usageType"].as_str()?.contains("BoxUsage:") {
         return None;
     }
-    let property = |wanted: Property| {
-        rate.properties()
-            .iter()
-            .find(|property| property.name() == Some(wanted.as_str()))
-            .and_then(|property| property.value())
+    let property = |name: &str| {
+        let mut properties = rate["properties"].as_array()?.iter();
+        properties.find(|property| property["name"] == name)?["value"].as_str()
     };
-    if property(Property::Region) != Some(region) {
+    if property("region") != Some(region) {
         return None;
     }
-    let name = property(Property::InstanceType)?;
-    let key = PriceKey::linux_on_demand(region, name).with_option(option);
+    let key = PriceKey::linux_on_demand(region, property("instanceType")?).with_option(option);
     let rate = HourlyRate::new(amount.round_dp(6).normalize(), currency)?;
     Some((key, observed(rate, None, (read_on, read_on), RATES)))
 }
@@ -327,14 +283,10 @@ fn years_in(seconds: i64) -> Option<u8> {
     u8::try_from(seconds / SECONDS_PER_YEAR).ok().filter(|years| [1, 3].contains(years))
 }
 
-fn number(count: Option<i32>) -> Option<u32> {
-    count.and_then(|count| u32::try_from(count).ok())
-}
-
-/// The shortest decimal that reads back as the same float: what was sent.
-fn decimal(amount: impl std::fmt::Display) -> Option<Decimal> {
-    let amount: Decimal = amount.to_string().parse().ok()?;
-    (!amount.is_sign_negative()).then_some(amount)
+/// An amount as it was sent, with an exponent where it has one.
+fn decimal(text: &str) -> Option<Decimal> {
+    let amount: Decimal = text.parse().or_else(|_| Decimal::from_scientific(text)).ok()?;
+    (!amount.is_sign_negative()).then(|| amount.normalize())
 }
 
 fn system(platform: &str) -> OperatingSystem {
@@ -347,11 +299,13 @@ mod tests {
 
     #[test]
     fn amounts_are_what_was_sent() {
-        assert_eq!(decimal(101_250.5_f32), Some(Decimal::new(1_012_505, 1)));
-        assert_eq!(decimal(13.921_094_f64), Some(Decimal::new(13_921_094, 6)));
-        assert_eq!(decimal(0.1_f32), Some(Decimal::new(1, 1)));
-        assert_eq!(decimal(-1.0_f64), None);
-        assert_eq!(decimal(f64::NAN), None);
+        assert_eq!(decimal("101250.5"), Some(Decimal::new(1_012_505, 1)));
+        assert_eq!(decimal("13.921094"), Some(Decimal::new(13_921_094, 6)));
+        assert_eq!(decimal("3.48144E7"), Some(Decimal::from(34_814_400)));
+        assert_eq!(decimal("1.0E-4"), Some(Decimal::new(1, 4)));
+        for bad in ["-1.0", "NaN", "free", ""] {
+            assert_eq!(decimal(bad), None, "{bad}");
+        }
     }
 
     #[test]

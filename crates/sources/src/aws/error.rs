@@ -54,84 +54,77 @@ pub(super) trait Refusal: ProvideErrorMetadata + Error + 'static {}
 
 impl<E: ProvideErrorMetadata + Error + 'static> Refusal for E {}
 
-/// A call that failed, with the answer where it is not in the service's format.
-pub(super) struct Failed {
-    pub error: SourceError,
-    pub unread: Option<String>,
+/// Sorts an SDK error of an action; its words without what requests were signed with.
+pub(super) fn sdk_error<E: Refusal>(
+    action: &'static str,
+    error: &SdkError<E, HttpResponse>,
+    secrets: &Secrets,
+) -> SourceError {
+    let plain = |kind, code: &str, said: &str| {
+        SourceError::own(action, kind, &secrets.blank(code), secrets.blank(said))
+    };
+    match error {
+        SdkError::ServiceError(service) => {
+            let metadata = service.err().meta();
+            let kind = match (metadata.code(), service.raw().status().as_u16()) {
+                (Some(code), _) => {
+                    let said = metadata.message().unwrap_or("no message");
+                    return plain(kind_of_code(code), code, said);
+                }
+                (None, 429) => FailureKind::Throttled,
+                (None, _) => FailureKind::Other,
+            };
+            unread_by_sdk(action, kind, service.raw(), secrets)
+        }
+        SdkError::TimeoutError(_) => plain(FailureKind::Unreachable, TIMED_OUT, ""),
+        SdkError::DispatchFailure(failure) => {
+            let Some(cause) = failure.as_connector_error().map(|error| chain(error)) else {
+                return plain(FailureKind::Unreachable, NOT_SENT, "");
+            };
+            let kind = if cause.to_ascii_lowercase().contains("credential") {
+                FailureKind::NoCredentials
+            } else {
+                FailureKind::Unreachable
+            };
+            plain(kind, "", &cause)
+        }
+        SdkError::ResponseError(answer) => {
+            unread_by_sdk(action, FailureKind::Unsupported, answer.raw(), secrets)
+        }
+        other => plain(FailureKind::Other, "", &chain(other)),
+    }
 }
 
-impl Failed {
-    /// Sorts an SDK error of an action; its words without what requests were signed
-    /// with.
-    pub(super) fn of<E: Refusal>(
-        action: &'static str,
-        error: &SdkError<E, HttpResponse>,
-        secrets: &Secrets,
-    ) -> Self {
-        let plain = |kind, code: &str, said: &str| Self {
-            error: SourceError::own(action, kind, &secrets.blank(code), secrets.blank(said)),
-            unread: None,
-        };
-        match error {
-            SdkError::ServiceError(service) => {
-                let metadata = service.err().meta();
-                match (metadata.code(), service.raw().status().as_u16()) {
-                    (Some(code), _) => {
-                        plain(kind_of_code(code), code, metadata.message().unwrap_or("no message"))
-                    }
-                    (None, 429) => Self {
-                        unread: None,
-                        ..Self::unread(action, FailureKind::Throttled, service.raw(), secrets)
-                    },
-                    (None, _) => Self::unread(action, FailureKind::Other, service.raw(), secrets),
-                }
-            }
-            SdkError::TimeoutError(_) => plain(FailureKind::Unreachable, TIMED_OUT, ""),
-            SdkError::DispatchFailure(failure) => {
-                let Some(cause) = failure.as_connector_error().map(|error| chain(error)) else {
-                    return plain(FailureKind::Unreachable, NOT_SENT, "");
-                };
-                let kind = if cause.to_ascii_lowercase().contains("credential") {
-                    FailureKind::NoCredentials
-                } else {
-                    FailureKind::Unreachable
-                };
-                plain(kind, "", &cause)
-            }
-            SdkError::ResponseError(answer) => {
-                Self::unread(action, FailureKind::Unsupported, answer.raw(), secrets)
-            }
-            other => plain(FailureKind::Other, "", &chain(other)),
-        }
-    }
+fn unread_by_sdk(
+    action: &'static str,
+    kind: FailureKind,
+    answer: &HttpResponse,
+    secrets: &Secrets,
+) -> SourceError {
+    unread(action, kind, (answer.status().as_u16(), answer.body().bytes()), secrets)
+}
 
-    /// An answer that is not in the service's format: its status and how it begins.
-    pub(super) fn unread(
-        action: &'static str,
-        kind: FailureKind,
-        answer: &HttpResponse,
-        secrets: &Secrets,
-    ) -> Self {
-        const SHOWN: usize = 60;
-        let body = answer.body().bytes();
-        let status = answer.status().as_u16();
-        let said = match &body {
-            // Whatever ended the answer early, there is none.
-            None => format!("status {status}, incomplete response"),
-            Some([]) => format!("status {status} without a body"),
-            Some(body) => {
-                // Words of a page of any size.
-                let start = String::from_utf8_lossy(&body[..body.len().min(8 * SHOWN)]);
-                let words: Vec<&str> = start.split_whitespace().collect();
-                let start: String = secrets.blank(&words.join(" ")).chars().take(SHOWN).collect();
-                format!("status {status}, begins with `{start}`")
-            }
-        };
-        Self {
-            error: SourceError::own(action, kind, UNREADABLE, said),
-            unread: body.map(|body| String::from_utf8_lossy(body).into_owned()),
+/// An answer that is not in the service's format: its status and how it begins.
+pub(super) fn unread(
+    action: &'static str,
+    kind: FailureKind,
+    (status, body): (u16, Option<&[u8]>),
+    secrets: &Secrets,
+) -> SourceError {
+    const SHOWN: usize = 60;
+    let said = match body {
+        // Whatever ended the answer early, there is none.
+        None => format!("status {status}, incomplete response"),
+        Some([]) => format!("status {status} without a body"),
+        Some(body) => {
+            // Words of a page of any size.
+            let start = String::from_utf8_lossy(&body[..body.len().min(8 * SHOWN)]);
+            let words: Vec<&str> = start.split_whitespace().collect();
+            let start: String = secrets.blank(&words.join(" ")).chars().take(SHOWN).collect();
+            format!("status {status}, begins with `{start}`")
         }
-    }
+    };
+    SourceError::own(action, kind, UNREADABLE, said)
 }
 
 own_words! {

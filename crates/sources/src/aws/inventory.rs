@@ -2,9 +2,9 @@
 //! offer: as the bundled catalog says, which corrects AWS's own errors (g6f and gr6f report zero
 //! GPUs), else as DescribeInstanceTypes does.
 
-use super::answers::all_pages;
-use super::error::{Failed, UNREADABLE};
-use super::session::{RegionClients, timestamp};
+use super::answers::{at, members, owned, text, value};
+use super::service::{EC2, Fields, field, numbered};
+use super::session::RegionClients;
 use crate::Outcome;
 use crate::catalog;
 use crate::domain::{
@@ -13,10 +13,8 @@ use crate::domain::{
     Provider, ResourceId, Tenancy, Volume,
 };
 use crate::error::or_gap;
-use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
-use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance, InstanceType, InstanceTypeInfo, Tag};
+use roxmltree::Node;
 use rust_decimal::Decimal;
-use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
 
 /// Families with accelerators, as EC2's filter matches them: every type that
@@ -32,181 +30,93 @@ pub(super) fn is_accelerated(instance_type: &str) -> bool {
 /// States that an inventory shows; terminated instances are invisible soon.
 const STATES: &[&str] = &["pending", "running", "stopping", "stopped"];
 
-const PAGE_SIZE: i32 = 1000;
 /// Volumes are asked for by id, so many at a time.
 const VOLUMES_AT_ONCE: usize = 200;
 
-/// Every instance with an accelerator, running or stopped, in the order of the answer.
+/// Results of the pages of EC2 that have no lower limit.
+pub(super) const PAGE_SIZE: &str = "1000";
+
+/// Every instance with an accelerator, running or stopped, in the order of the answer. One that
+/// cannot be read is a gap.
 ///
 /// # Errors
 /// When EC2 refuses or does not answer.
 pub async fn inventory(clients: &RegionClients) -> Outcome<Gathered<Vec<Instance>>> {
-    let mut inventory = Gathered::default();
-    all_pages::<Instance>(INSTANCES, usize::MAX, async |token| {
-        let next = match described(clients, &[], token).await {
-            Ok(page) => {
-                add(&mut inventory, &page, clients);
-                page.next_token
-            }
-            Err(Failed { error, unread }) => {
-                let unread = unread.unwrap_or_default();
-                let ids = texts_of("instanceId", &unread);
-                // What follows the place where a page is cut cannot be asked for.
-                let is_whole = unread.trim_end().ends_with("</DescribeInstancesResponse>");
-                if error.code != UNREADABLE || ids.is_empty() || !is_whole {
-                    return Err(error);
-                }
-                one_by_one(clients, ids, &mut inventory).await?;
-                texts_of("nextToken", &unread).pop()
-            }
-        };
-        Ok((Vec::new(), next))
-    })
-    .await?;
+    let kinds = filter(1, "instance-type", ACCELERATED_TYPES);
+    let states = filter(2, "instance-state-name", STATES);
+    let fields = [kinds, states, field("MaxResults", PAGE_SIZE)].concat();
+    let read = |reservation: Node<'_, '_>| {
+        let account = text(reservation, &["ownerId"]).unwrap_or("unknown");
+        let listed = members(reservation, &["instancesSet"]);
+        Ok(listed.map(|node| instance(node, account, &clients.region)).collect())
+    };
+    let list = (fields, "reservationSet");
+    let listed: Vec<Vec<_>> = clients.ask_members(&EC2, "DescribeInstances", list, read).await?;
+    let mut inventory = Gathered::<Vec<Instance>>::default();
+    for instance in listed.into_iter().flatten() {
+        match instance {
+            Ok(instance) => inventory.value.push(instance),
+            Err(gap) => inventory.gaps.push(gap),
+        }
+    }
     Ok(inventory)
 }
 
-const INSTANCES: &str = "ec2:DescribeInstances";
-/// Values that a filter may have.
-const IDS_AT_ONCE: usize = 200;
-
-/// A page of instances: those of some ids, or all.
-async fn described(
-    clients: &RegionClients,
-    ids: &[String],
-    token: Option<String>,
-) -> Result<DescribeInstancesOutput, Failed> {
-    // A filter, unlike a list of ids, does not fail for one that is gone.
-    let wanted = (!ids.is_empty()).then(|| filter("instance-id", ids));
-    let kinds = [filter("instance-type", ACCELERATED_TYPES), filter("instance-state-name", STATES)];
-    let request = clients
-        .ec2
-        .describe_instances()
-        .set_filters(Some(kinds.into_iter().chain(wanted).collect()))
-        .max_results(PAGE_SIZE)
-        .set_next_token(token);
-    clients.attempted(INSTANCES, || request.clone().send()).await
+/// A filter of EC2: one of some values. It does not fail for a value that nothing has, unlike
+/// a list of ids.
+pub(super) fn filter<S: AsRef<str>>(number: u8, name: &str, values: &[S]) -> Fields {
+    let filter = format!("Filter.{number}");
+    let mut fields = field(&format!("{filter}.Name"), name);
+    fields.extend(numbered(&format!("{filter}.Value"), values));
+    fields
 }
 
-/// Reads the instances of a page that cannot be read as a whole: in halves, and
-/// halves of these, until what cannot be read stands alone.
-async fn one_by_one(
-    clients: &RegionClients,
-    ids: Vec<String>,
-    inventory: &mut Gathered<Vec<Instance>>,
-) -> Outcome<()> {
-    let mut parts: Vec<Vec<String>> = ids.chunks(IDS_AT_ONCE).map(<[String]>::to_vec).collect();
-    while let Some(mut part) = parts.pop() {
-        match described(clients, &part, None).await {
-            Ok(page) => add(inventory, &page, clients),
-            Err(Failed { error, .. }) if error.code != UNREADABLE => return Err(error),
-            Err(Failed { error, .. }) => {
-                let half = part.split_off(part.len() / 2);
-                if part.is_empty() {
-                    let gap = |id: String| error.gap(GapSubject::Instance, id, "it is omitted");
-                    inventory.gaps.extend(half.into_iter().map(gap));
-                } else {
-                    parts.extend([part, half]);
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What stands in the elements of a name, in an answer that is not otherwise read.
-fn texts_of(element: &str, answer: &str) -> Vec<String> {
-    let (open, close) = (format!("<{element}>"), format!("</{element}>"));
-    let mut texts = Vec::new();
-    for rest in answer.split(&open).skip(1) {
-        if let Some((text, _)) = rest.split_once(&close)
-            && !text.contains(['<', '&'])
-        {
-            texts.push(text.to_owned());
-        }
-    }
-    texts.dedup();
-    texts
-}
-
-fn add(
-    inventory: &mut Gathered<Vec<Instance>>,
-    page: &DescribeInstancesOutput,
-    clients: &RegionClients,
-) {
-    for reservation in page.reservations() {
-        let account = reservation.owner_id().unwrap_or("unknown");
-        for listed in reservation.instances() {
-            match instance(listed, account, &clients.region) {
-                Ok(instance) => inventory.value.push(instance),
-                Err(gap) => inventory.gaps.push(gap),
-            }
-        }
-    }
-}
-
-pub(super) fn filter<S: Clone + Into<String>>(name: &str, values: &[S]) -> Filter {
-    let values = values.iter().cloned().map(Into::into);
-    Filter::builder().name(name).set_values(Some(values.collect())).build()
-}
-
-fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Instance, Gap> {
-    let id = instance.instance_id().unwrap_or("unknown id");
+fn instance(node: Node<'_, '_>, account: &str, region: &str) -> Result<Instance, Gap> {
+    let id = text(node, &["instanceId"]).unwrap_or("unknown id");
     let unreadable = |field: &str| {
         Gap::of(GapSubject::Instance, id, Cause::of(CauseKind::InstanceNotReadable, [field]))
     };
-    let state_name = instance.state().and_then(|state| state.name()).map(|name| name.as_str());
-    let tags = tags(instance.tags());
-    let placement = instance.placement();
+    let tags = tags(node);
+    let state = text(node, &["instanceState", "name"]);
+    let interfaces = members(node, &["networkInterfaceSet"]);
+    let mut attachments = interfaces.filter_map(|interface| at(interface, &["attachment"]));
+    let primary = attachments.find(|node| text(*node, &["deviceIndex"]) == Some("0"));
+    let disks = members(node, &["blockDeviceMapping"]);
+    let volume = |id| Volume { id, volume_type: None, size_gib: None };
     Ok(Instance {
         id: ResourceId::new(Provider::Aws, account, region, id),
         account: account.to_owned(),
         region: region.to_owned(),
-        zone: placement.and_then(|placement| placement.availability_zone()).map(str::to_owned),
-        instance_type: instance
-            .instance_type()
-            .map(|name| name.as_str().to_owned())
-            .ok_or_else(|| unreadable("type"))?,
-        state: state_name.and_then(InstanceState::from_name).ok_or_else(|| unreadable("state"))?,
-        lifecycle: instance
-            .instance_lifecycle()
-            .map_or(Some(Lifecycle::OnDemand), |name| Lifecycle::from_name(name.as_str()))
+        zone: owned(node, &["placement", "availabilityZone"]),
+        instance_type: owned(node, &["instanceType"]).ok_or_else(|| unreadable("type"))?,
+        state: state.and_then(InstanceState::from_name).ok_or_else(|| unreadable("state"))?,
+        lifecycle: text(node, &["instanceLifecycle"])
+            .map_or(Some(Lifecycle::OnDemand), Lifecycle::from_name)
             .ok_or_else(|| unreadable("lifecycle"))?,
-        capacity_reservation_id: text(instance.capacity_reservation_id()),
-        capacity_block_id: text(instance.capacity_block_id()),
+        capacity_reservation_id: owned(node, &["capacityReservationId"]),
+        capacity_block_id: owned(node, &["capacityBlockId"]),
         operating_system: OperatingSystem::from_ec2(
-            instance.usage_operation().filter(|text| !text.is_empty()),
-            instance.platform_details().filter(|text| !text.is_empty()),
-            instance.platform().map(|platform| platform.as_str()),
+            text(node, &["usageOperation"]),
+            text(node, &["platformDetails"]),
+            text(node, &["platform"]),
         ),
-        tenancy: tenancy(placement.and_then(|place| place.tenancy()).map(|name| name.as_str())),
-        launch_time: instance
-            .launch_time()
-            .and_then(timestamp)
-            .ok_or_else(|| unreadable("launch time"))?,
-        attached_time: primary_attachment(instance),
-        state_transition_reason: text(instance.state_transition_reason()),
+        tenancy: tenancy(text(node, &["placement", "tenancy"])),
+        launch_time: value(node, &["launchTime"]).ok_or_else(|| unreadable("launch time"))?,
+        attached_time: primary.and_then(|attachment| value(attachment, &["attachTime"])),
+        state_transition_reason: owned(node, &["reason"]),
         auto_scaling_group: tags.get("aws:autoscaling:groupName").cloned(),
-        private_dns_name: text(instance.private_dns_name()),
-        volumes: instance
-            .block_device_mappings()
-            .iter()
-            .filter_map(|mapping| mapping.ebs()?.volume_id())
-            .map(|id| Volume { id: id.to_owned(), volume_type: None, size_gib: None })
-            .collect(),
+        private_dns_name: owned(node, &["privateDnsName"]),
+        volumes: disks.filter_map(|disk| owned(disk, &["ebs", "volumeId"])).map(volume).collect(),
         addresses: Vec::new(),
         tags,
     })
 }
 
-pub(super) fn tags(all: &[Tag]) -> BTreeMap<String, String> {
-    all.iter()
-        .filter_map(|tag| Some((tag.key()?.to_owned(), tag.value().unwrap_or("").to_owned())))
-        .collect()
-}
-
-pub(super) fn text(value: Option<&str>) -> Option<String> {
-    value.filter(|value| !value.is_empty()).map(str::to_owned)
+/// The tags of a resource; a value may be empty, and has its spaces.
+pub(super) fn tags(node: Node<'_, '_>) -> BTreeMap<String, String> {
+    let part = |tag, name| at(tag, &[name]).and_then(|node| node.text()).unwrap_or_default();
+    let tags = members(node, &["tagSet"]);
+    tags.map(|tag| (part(tag, "key").to_owned(), part(tag, "value").to_owned())).collect()
 }
 
 pub(super) fn tenancy(name: Option<&str>) -> Tenancy {
@@ -215,16 +125,6 @@ pub(super) fn tenancy(name: Option<&str>) -> Tenancy {
         Some("host") => Tenancy::Host,
         _ => Tenancy::Shared,
     }
-}
-
-fn primary_attachment(instance: &Ec2Instance) -> Option<jiff::Timestamp> {
-    instance
-        .network_interfaces()
-        .iter()
-        .filter_map(|interface| interface.attachment())
-        .find(|attachment| attachment.device_index() == Some(0))?
-        .attach_time()
-        .and_then(timestamp)
 }
 
 /// Fills in volumes and addresses of stopped instances. What is denied becomes
@@ -263,20 +163,15 @@ pub async fn idle_storage_resources(
 type VolumeFacts = BTreeMap<String, (Option<String>, Option<u64>)>;
 
 async fn volumes(clients: &RegionClients, ids: &[String]) -> Outcome<VolumeFacts> {
+    let read = |node: Node<'_, '_>| {
+        let facts = (owned(node, &["volumeType"]), value(node, &["size"]));
+        Ok(owned(node, &["volumeId"]).map(|id| (id, facts)))
+    };
     let mut known = VolumeFacts::new();
     for some in ids.chunks(VOLUMES_AT_ONCE) {
-        // A filter, unlike a list of ids, does not fail for one that is gone.
-        let (ec2, own) = (&clients.ec2, || filter("volume-id", some));
-        let send = |token| ec2.describe_volumes().filters(own()).set_next_token(token).send();
-        let listed = clients.paged("ec2:DescribeVolumes", send, |page| {
-            let volumes = page.volumes().iter().filter_map(|volume| {
-                let size = volume.size().and_then(unsigned);
-                let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());
-                Some((volume.volume_id()?.to_owned(), (kind, size)))
-            });
-            (volumes.collect(), page.next_token)
-        });
-        known.extend(listed.await?);
+        let list = (filter(1, "volume-id", some), "volumeSet");
+        let listed = clients.ask_members(&EC2, "DescribeVolumes", list, read).await?;
+        known.extend(listed.into_iter().flatten());
     }
     Ok(known)
 }
@@ -287,15 +182,15 @@ async fn addresses(
     clients: &RegionClients,
     instance_ids: &[String],
 ) -> Outcome<Vec<(String, String)>> {
+    let read = |node: Node<'_, '_>| {
+        let id = owned(node, &["allocationId"]).or_else(|| owned(node, &["publicIp"]));
+        Ok(owned(node, &["instanceId"]).zip(id))
+    };
     let mut addresses = Vec::new();
     for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
-        let own = || filter("instance-id", some);
-        let send = || clients.ec2.describe_addresses().filters(own()).send();
-        let answer = clients.patient("ec2:DescribeAddresses", send).await?;
-        addresses.extend(answer.addresses().iter().filter_map(|address| {
-            let id = address.allocation_id().or(address.public_ip())?;
-            Some((address.instance_id()?.to_owned(), id.to_owned()))
-        }));
+        let list = (filter(1, "instance-id", some), "addressesSet");
+        let listed = clients.ask_members(&EC2, "DescribeAddresses", list, read).await?;
+        addresses.extend(listed.into_iter().flatten());
     }
     Ok(addresses)
 }
@@ -310,69 +205,50 @@ const TYPES_AT_ONCE: usize = 100;
 pub async fn shapes(clients: &RegionClients, types: &[String]) -> Outcome<Vec<InstanceShape>> {
     let mut shapes = Vec::new();
     for some in types.chunks(TYPES_AT_ONCE) {
-        // A filter, unlike a list of names, does not fail for one that the region does not know.
-        let (ec2, own) = (&clients.ec2, || filter("instance-type", some));
-        let send = |next| ec2.describe_instance_types().filters(own()).set_next_token(next).send();
-        let listed = clients.paged("ec2:DescribeInstanceTypes", send, |page| {
-            (page.instance_types().iter().filter_map(shape).collect(), page.next_token)
-        });
-        shapes.extend(listed.await?);
+        let list = (filter(1, "instance-type", some), "instanceTypeSet");
+        let listed =
+            clients.ask_members(&EC2, "DescribeInstanceTypes", list, |node| Ok(shape(node)));
+        shapes.extend(listed.await?.into_iter().flatten());
     }
     Ok(shapes)
 }
 
-fn shape(info: &InstanceTypeInfo) -> Option<InstanceShape> {
-    let name = info.instance_type().map(InstanceType::as_str)?;
+fn shape(node: Node<'_, '_>) -> Option<InstanceShape> {
+    let name = text(node, &["instanceType"])?;
     if let Some(known) = catalog::shape(name) {
         return Some(known.clone());
     }
-    let gpu = gpus(info).or_else(|| neuron_devices(info));
     let kinds = [
-        (info.gpu_info().is_some(), AcceleratorKind::Gpu),
-        (info.neuron_info().is_some(), AcceleratorKind::Neuron),
-        (info.inference_accelerator_info().is_some(), AcceleratorKind::Inference),
-        (info.media_accelerator_info().is_some(), AcceleratorKind::Media),
-        (info.fpga_info().is_some(), AcceleratorKind::Fpga),
+        ("gpuInfo", AcceleratorKind::Gpu),
+        ("neuronInfo", AcceleratorKind::Neuron),
+        ("inferenceAcceleratorInfo", AcceleratorKind::Inference),
+        ("mediaAcceleratorInfo", AcceleratorKind::Media),
+        ("fpgaInfo", AcceleratorKind::Fpga),
     ];
-    let known = kinds.into_iter().find(|(has_info, _)| *has_info);
-    let accelerator = known.map_or(AcceleratorKind::Cpu, |(_, kind)| kind);
+    let known = kinds.into_iter().find(|(info, _)| at(node, &[info]).is_some());
+    let architectures = at(node, &["processorInfo", "supportedArchitectures"]);
+    let architecture = architectures.and_then(|list| text(list, &["item"]));
     Some(InstanceShape {
         instance_type: name.to_owned(),
-        accelerator,
-        gpu,
-        vcpu: u32::try_from(info.v_cpu_info()?.default_v_cpus()?).ok()?,
-        memory_mib: unsigned(info.memory_info()?.size_in_mib()?)?,
-        architecture: info
-            .processor_info()
-            .and_then(|processor| processor.supported_architectures().first())
-            .and_then(|architecture| Architecture::from_name(architecture.as_str())),
-        local_storage_gb: info
-            .instance_storage_info()
-            .and_then(|storage| unsigned(storage.total_size_in_gb()?)),
-        efa: info.network_info().and_then(|network| network.efa_supported()),
+        accelerator: known.map_or(AcceleratorKind::Cpu, |(_, kind)| kind),
+        gpu: devices(node, ["gpuInfo", "gpus"])
+            .or_else(|| devices(node, ["neuronInfo", "neuronDevices"])),
+        vcpu: value(node, &["vCpuInfo", "defaultVCpus"])?,
+        memory_mib: value(node, &["memoryInfo", "sizeInMiB"])?,
+        architecture: architecture.and_then(Architecture::from_name),
+        local_storage_gb: value(node, &["instanceStorageInfo", "totalSizeInGB"]),
+        efa: value(node, &["networkInfo", "efaSupported"]),
     })
 }
 
-fn gpus(info: &InstanceTypeInfo) -> Option<GpuOffer> {
-    let device = info.gpu_info()?.gpus().first()?;
-    let partition =
-        device.gpu_partition_size().and_then(Decimal::from_f64).filter(|size| *size < Decimal::ONE);
+/// The first devices of a list; of a part of a GPU, its size is their count.
+fn devices(node: Node<'_, '_>, list: [&'static str; 2]) -> Option<GpuOffer> {
+    let device = members(node, &list).next()?;
+    let partition = value::<Decimal>(device, &["gpuPartitionSize"]);
+    let partition = partition.filter(|size| *size < Decimal::ONE);
     Some(GpuOffer {
-        model: GpuModel::from_name(device.name()?),
-        share: GpuShare::from_count(partition.or_else(|| device.count().map(Decimal::from))?)?,
-        vram_mib: device.memory_info().and_then(|memory| unsigned(memory.size_in_mib()?)),
+        model: GpuModel::from_name(text(device, &["name"])?),
+        share: GpuShare::from_count(partition.or_else(|| value(device, &["count"]))?)?,
+        vram_mib: value(device, &["memoryInfo", "sizeInMiB"]),
     })
-}
-
-fn neuron_devices(info: &InstanceTypeInfo) -> Option<GpuOffer> {
-    let device = info.neuron_info()?.neuron_devices().first()?;
-    Some(GpuOffer {
-        model: GpuModel::from_name(device.name()?),
-        share: GpuShare::from_count(Decimal::from(device.count()?))?,
-        vram_mib: device.memory_info().and_then(|memory| unsigned(memory.size_in_mib()?)),
-    })
-}
-
-fn unsigned(amount: impl TryInto<u64>) -> Option<u64> {
-    amount.try_into().ok()
 }

@@ -1,15 +1,14 @@
 //! Counts calls and retries where they happen, so that the report's figures are what went over
 //! the wire; and bounds what comes back, and how many calls a second go to a service in a region.
 
-use super::answers::parsed;
 use crate::count_call;
 use crate::domain::ApiUsage;
 use crate::secrets::Secrets;
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{
-    AfterDeserializationInterceptorContextRef, BeforeDeserializationInterceptorContextMut,
-    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextRef,
+    BeforeDeserializationInterceptorContextMut, BeforeSerializationInterceptorContextRef,
+    BeforeTransmitInterceptorContextRef,
 };
 use aws_smithy_runtime_api::client::orchestrator::Metadata;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
@@ -132,22 +131,6 @@ impl Intercept for Meter {
         Ok(())
     }
 
-    // The SDK takes the end of a cut document for the end of its lists.
-    fn read_after_deserialization(
-        &self,
-        context: &AfterDeserializationInterceptorContextRef<'_>,
-        _components: &RuntimeComponents,
-        _bag: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        if let Some(body) = context.response().body().bytes()
-            && context.output_or_error().is_ok()
-            && is_xml(body)
-        {
-            parsed(std::str::from_utf8(body)?.trim_start())?;
-        }
-        Ok(())
-    }
-
     // What was signed is in the headers now.
     fn read_after_signing(
         &self,
@@ -170,11 +153,6 @@ impl Intercept for Meter {
         self.counts().attempts += 1;
         Ok(())
     }
-}
-
-/// Whether an answer is meant to be XML, and not JSON or CBOR.
-fn is_xml(body: &[u8]) -> bool {
-    body.trim_ascii_start().first() == Some(&b'<')
 }
 
 /// A rate below the published limit of a service.

@@ -23,6 +23,7 @@ mod probe;
 mod role;
 mod sagemaker;
 mod scaling;
+mod service;
 mod session;
 mod signed;
 
@@ -30,7 +31,7 @@ mod signed;
 pub(super) use access::Access;
 pub(super) use access::credentials;
 pub use account::{connect, region_names};
-pub(super) use aws_sdk_ec2::config::Credentials;
+pub(super) use aws_credential_types::Credentials;
 pub use commitments::savings_plan_rates;
 pub use error::is_known_code;
 pub use metadata::{InstancePlace, SpotNotices, instance_place};

@@ -1,8 +1,8 @@
 //! What AWS's Cost Optimization Hub advises about instances and Auto Scaling groups.
 
 use super::answers::{CAMEL_CASE, Paging, answers};
+use super::service::{Protocol, Service};
 use super::session::Session;
-use super::signed::{Protocol, Service};
 use crate::domain::{
     AdvisedResource, AwsAdvice, AwsOpinion, Currency, GapSubject, Gathered, Money, ResourceId,
     partition,
@@ -14,7 +14,8 @@ use serde_json::{Number, json};
 
 pub(super) const HUB: Service = Service {
     signing_name: "cost-optimization-hub",
-    host_prefix: "cost-optimization-hub",
+    sdk_id: "Cost Optimization Hub",
+    host: "cost-optimization-hub.{region}",
     protocol: Protocol::Json10("CostOptimizationHubService"),
     id: "cost-optimization-hub",
     paging: Paging { size: 1_000, may_omit_list: true, ..CAMEL_CASE },

@@ -4,8 +4,8 @@ use super::account::connected;
 use super::answers::{PASCAL_CASE, Paging, answers};
 use super::policy::is_account_id;
 use super::role::Role;
+use super::service::{Protocol, Service};
 use super::session::{AwsOptions, Session};
-use super::signed::{Protocol, Service};
 use crate::domain::{ApiUsage, Cause, CauseKind, Gap, GapSubject, Gathered, partition};
 use crate::{Account, Outcome};
 use futures_util::{StreamExt, stream};
@@ -24,7 +24,8 @@ const BAD_ID: &str = "the ID of an account is not 12 digits";
 
 pub(super) const ORGANIZATIONS: Service = Service {
     signing_name: "organizations",
-    host_prefix: "organizations",
+    sdk_id: "Organizations",
+    host: "organizations.{region}",
     protocol: Protocol::Json("AWSOrganizationsV20161128"),
     id: "organizations",
     paging: Paging { size: 20, may_omit_list: true, ..PASCAL_CASE },

@@ -2,7 +2,7 @@
 //! and not in silence.
 
 use super::answers::{Part, all_pages};
-use super::error::{Failed, Refusal};
+use super::error::{Refusal, sdk_error};
 use super::session::{Patience, RegionClients, Session};
 use crate::Outcome;
 use crate::domain::FailureKind;
@@ -41,26 +41,26 @@ impl Session {
     /// Makes a call of an action that says how it failed; where the service throttles it, again
     /// and again until the deadline, and once more where the credentials had expired and can be
     /// renewed.
-    pub(super) async fn persistent<T, F: Future<Output = Result<T, Failed>>>(
+    pub(super) async fn persistent<T, F: Future<Output = Outcome<T>>>(
         &self,
         action: &'static str,
         call: impl Fn() -> F,
-    ) -> Result<T, Failed> {
+    ) -> Outcome<T> {
         let mut pause = FIRST_PAUSE;
         let mut is_renewed = false;
         loop {
-            let failed = match call().await {
+            let error = match call().await {
                 Ok(answer) => return Ok(answer),
-                Err(failed) => failed,
+                Err(error) => error,
             };
-            if failed.error.kind == FailureKind::ExpiredCredentials && !is_renewed && self.renew() {
+            if error.kind == FailureKind::ExpiredCredentials && !is_renewed && self.renew() {
                 is_renewed = true;
                 self.meter.is_again(action);
                 continue;
             }
             let left = self.patience.left();
-            if failed.error.kind != FailureKind::Throttled || left.is_zero() {
-                return Err(failed);
+            if error.kind != FailureKind::Throttled || left.is_zero() {
+                return Err(error);
             }
             let text = format!("{action} is throttled; waiting for up to {} s", left.as_secs());
             tracing::debug!("{text}");
@@ -84,7 +84,13 @@ impl RegionClients {
         action: &'static str,
         send: impl Fn() -> F,
     ) -> Outcome<T> {
-        self.attempted(action, send).await.map_err(|failed| failed.error)
+        let Session { limiter, meter, .. } = &self.session;
+        limiter.acquire(action, &self.region).await;
+        let call = || {
+            let sent = send();
+            async move { sent.await.map_err(|error| sdk_error(action, &error, &meter.secrets())) }
+        };
+        self.session.persistent(action, call).await
     }
 
     /// Everything on the pages of a request that takes the token of a page. `read` takes a page
@@ -102,20 +108,5 @@ impl RegionClients {
             Ok(read(self.patient(action, || send(token.clone())).await?))
         })
         .await
-    }
-
-    /// As [`Self::patient`], with the answer where it could not be read.
-    pub(super) async fn attempted<T, E: Refusal, F: Future<Output = Sent<T, E>>>(
-        &self,
-        action: &'static str,
-        send: impl Fn() -> F,
-    ) -> Result<T, Failed> {
-        let Session { limiter, meter, .. } = &self.session;
-        limiter.acquire(action, &self.region).await;
-        let call = || {
-            let sent = send();
-            async move { sent.await.map_err(|error| Failed::of(action, &error, &meter.secrets())) }
-        };
-        self.session.persistent(action, call).await
     }
 }

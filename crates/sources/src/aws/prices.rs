@@ -1,20 +1,20 @@
 //! Live prices: the price list, whose documents are one JSON text a product, and the spot history.
 
+use super::answers::{PASCAL_CASE, owned, value};
 use super::error::NO_ENDPOINT;
-use super::session::{RegionClients, Session, timestamp};
+use super::service::{EC2, Protocol, Service, field, numbered};
+use super::session::{RegionClients, Session};
 use crate::domain::{
     CommitmentTerm, Currency, FailureKind, HourlyRate, Instalments, Money, OperatingSystem,
     PriceKey, PriceOption, PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource,
     Tenancy, Window, partition, spot_history,
 };
 use crate::{Outcome, Quoted, SourceError, WantedPrices, commitment_term, observed};
-use aws_sdk_ec2::types::InstanceType;
-use aws_sdk_pricing::types::{Filter, FilterType};
-use aws_smithy_types::DateTime;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use roxmltree::Node;
 use rust_decimal::Decimal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Types in one `ANY_OF` filter.
@@ -31,18 +31,23 @@ pub(super) fn endpoint_of(region: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) fn term(field: &str, value: &str) -> Filter {
-    filter(FilterType::TermMatch, field, value)
+pub(super) const PRICING: Service = Service {
+    signing_name: "pricing",
+    sdk_id: "Pricing",
+    host: "api.pricing.{region}",
+    protocol: Protocol::Json("AWSPriceListService"),
+    id: "pricing",
+    paging: PASCAL_CASE,
+};
+
+/// A filter that a value passes.
+pub(super) fn term(field: &str, value: &str) -> Value {
+    json!({ "Type": "TERM_MATCH", "Field": field, "Value": value })
 }
 
-pub(super) fn filter(kind: FilterType, field: &str, value: &str) -> Filter {
-    // All three parts are set, which is all that the builder asks for.
-    Filter::builder()
-        .r#type(kind)
-        .field(field)
-        .value(value)
-        .build()
-        .unwrap_or_else(|_| unreachable!("type, field and value are set"))
+/// A filter that each of some values passes.
+pub(super) fn any_of(field: &str, values: &[String]) -> Value {
+    json!({ "Type": "ANY_OF", "Field": field, "Value": values.join(",") })
 }
 
 /// On-demand and reserved prices, with as few calls as the filters allow. They
@@ -73,7 +78,7 @@ pub async fn on_demand_prices(
     let mut prices = Vec::new();
     for types in wanted.instance_types.chunks(TYPES_AT_ONCE) {
         let filters = vec![
-            filter(FilterType::AnyOf, "instanceType", &types.join(",")),
+            any_of("instanceType", types),
             term("regionCode", &wanted.region),
             term("operatingSystem", operating_system),
             term("tenancy", tenancy),
@@ -142,27 +147,15 @@ pub(super) async fn products(
     session: &Session,
     region: &str,
     service: &str,
-    filters: Vec<Filter>,
+    filters: Vec<Value>,
 ) -> Outcome<Vec<Value>> {
     let endpoint = endpoint_of(region).ok_or_else(|| {
         SourceError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region.to_owned())
     })?;
-    let client = session.pricing(endpoint);
-    let send = |token| {
-        client
-            .get_products()
-            .service_code(service)
-            .format_version("aws_v1")
-            .set_filters(Some(filters.clone()))
-            .set_next_token(token)
-            .send()
-    };
+    let body = json!({ "ServiceCode": service, "FormatVersion": "aws_v1", "Filters": filters });
     let clients = session.in_region(endpoint);
-    let listed = clients.paged(PRODUCTS, send, |page| {
-        let products = page.price_list().iter().filter_map(|text| serde_json::from_str(text).ok());
-        (products.collect(), page.next_token)
-    });
-    listed.await
+    let listed: Vec<String> = clients.ask_list(&PRICING, "GetProducts", "PriceList", body).await?;
+    Ok(listed.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
 }
 
 /// Time-weighted mean spot price of each type and zone over the window, and what
@@ -183,30 +176,22 @@ pub async fn spot_prices(
         OperatingSystem::Sles => "SUSE Linux",
         OperatingSystem::OtherLicensed => return Ok(Vec::new()),
     };
-    let send = |token| {
-        clients
-            .ec2
-            .describe_spot_price_history()
-            .set_instance_types(Some(
-                types.iter().map(|name| InstanceType::from(name.as_str())).collect(),
-            ))
-            .product_descriptions(description)
-            .start_time(DateTime::from_secs(window.start.as_second()))
-            .end_time(DateTime::from_secs(window.end.as_second()))
-            .set_next_token(token)
-            .send()
+    let fields = [
+        numbered("InstanceType", types),
+        numbered("ProductDescription", &[description]),
+        field("StartTime", &window.start.to_string()),
+        field("EndTime", &window.end.to_string()),
+    ]
+    .concat();
+    let read = |change: Node<'_, '_>| {
+        let place = owned(change, &["instanceType"]).zip(owned(change, &["availabilityZone"]));
+        let price = value::<Decimal>(change, &["spotPrice"]);
+        Ok(place.zip(value::<Timestamp>(change, &["timestamp"]).zip(price)))
     };
-    let listed = clients.paged("ec2:DescribeSpotPriceHistory", send, |page| {
-        let changes = page.spot_price_history().iter().filter_map(|change| {
-            let name = change.instance_type()?.as_str().to_owned();
-            let zone = change.availability_zone()?.to_owned();
-            let time = timestamp(change.timestamp()?)?;
-            Some(((name, zone), (time, change.spot_price()?.parse::<Decimal>().ok()?)))
-        });
-        (changes.collect(), page.next_token)
-    });
+    let list = (fields, "spotPriceHistorySet");
+    let listed = clients.ask_members(&EC2, "DescribeSpotPriceHistory", list, read).await?;
     let mut changes: BTreeMap<(String, String), Vec<(Timestamp, Decimal)>> = BTreeMap::new();
-    for (key, change) in listed.await? {
+    for (key, change) in listed.into_iter().flatten() {
         changes.entry(key).or_default().push(change);
     }
     let seen_on = window.end.to_zoned(jiff::tz::TimeZone::UTC).date();
@@ -318,7 +303,6 @@ fn reserved(term: &Value) -> Option<(CommitmentTerm, Instalments, Currency)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     // Regions of `api.pricing` in `endpoints.json` of botocore 1.43.11. Those of isolated
     // partitions are not asked.

@@ -4,20 +4,19 @@
 
 use super::access::DEFAULT_REGION;
 use super::batch::BATCH;
-use super::commitments::has_savings_plans;
+use super::commitments::{SAVINGS_PLANS, has_savings_plans};
 use super::ecs::ECS;
 use super::metrics::{EC2_NAMESPACE, cloudwatch_name};
 use super::opinions::{HUB, REGION as HUB_REGION, has_hub};
 use super::organization::{ORGANIZATIONS, organizations_region};
-use super::prices::endpoint_of;
+use super::prices::{PRICING, endpoint_of};
 use super::sagemaker::{SAGEMAKER, TAGGING};
 use super::scaling::AUTO_SCALING;
+use super::service::{EC2, Fields, Service, field};
 use super::session::{AwsService, RegionClients, Session};
-use super::signed::Service;
 use crate::domain::{FailureKind, Metric};
 use crate::{Outcome, SourceError};
 use aws_sdk_cloudwatch::types::{Metric as CloudWatchMetric, MetricDataQuery, MetricStat};
-use aws_sdk_savingsplans::types::{SavingsPlanProductType, SavingsPlanState};
 use aws_smithy_types::DateTime;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -106,28 +105,14 @@ async fn asked(
     let (service, operation) = action.split_once(':')?;
     match service {
         "sts" => Some(session.account().await.map(drop)),
-        "ec2" => Some(of_ec2(&session.in_region(region), operation, action).await),
+        "ec2" => Some(of_form(&EC2, operation, field("DryRun", "true"), session, region).await),
         "cloudwatch" => Some(of_cloudwatch(&session.in_region(region), operation, at).await),
-        "pricing" => {
-            let endpoint = endpoint_of(region)?;
-            let prices = session.pricing(endpoint);
-            let request = prices
-                .get_products()
-                .service_code("AmazonEC2")
-                .format_version("aws_v1")
-                .max_results(1);
-            let clients = session.in_region(endpoint);
-            Some(clients.patient(action, || request.clone().send()).await.map(drop))
-        }
+        "pricing" if endpoint_of(region).is_none() => None,
         "savingsplans" if !has_savings_plans(region) => None,
-        "savingsplans" => Some(of_savings_plans(session, operation, action).await),
         "cost-optimization-hub" if !has_hub(region) => None,
         "autoscaling" => {
-            let fields = [("MaxRecords".to_owned(), "1".to_owned())];
-            let clients = session.in_region(region);
-            let answer =
-                clients.ask_form(&AUTO_SCALING, "DescribeAutoScalingGroups", &fields).await;
-            Some(answer.map(drop))
+            let most = field("MaxRecords", "1");
+            Some(of_form(&AUTO_SCALING, operation, most, session, region).await)
         }
         _ => {
             let (service, region, body) = question(region, service, operation);
@@ -137,29 +122,14 @@ async fn asked(
     }
 }
 
-async fn of_ec2(clients: &RegionClients, operation: &str, action: &'static str) -> Outcome<()> {
-    let ec2 = &clients.ec2;
-    macro_rules! asked {
-        ($request:expr) => {
-            clients.patient(action, || $request).await.map(drop)
-        };
-    }
-    match operation {
-        "DescribeAddresses" => asked!(ec2.describe_addresses().dry_run(true).send()),
-        "DescribeCapacityReservations" => {
-            asked!(ec2.describe_capacity_reservations().dry_run(true).send())
-        }
-        "DescribeInstanceTypes" => asked!(ec2.describe_instance_types().dry_run(true).send()),
-        "DescribeRegions" => asked!(ec2.describe_regions().dry_run(true).send()),
-        "DescribeReservedInstances" => {
-            asked!(ec2.describe_reserved_instances().dry_run(true).send())
-        }
-        "DescribeSpotPriceHistory" => {
-            asked!(ec2.describe_spot_price_history().dry_run(true).send())
-        }
-        "DescribeVolumes" => asked!(ec2.describe_volumes().dry_run(true).send()),
-        _ => asked!(ec2.describe_instances().dry_run(true).send()),
-    }
+async fn of_form(
+    service: &Service,
+    operation: &str,
+    fields: Fields,
+    session: &Session,
+    region: &str,
+) -> Outcome<()> {
+    session.in_region(region).ask_form::<()>(service, operation, &fields, |_| Ok(())).await
 }
 
 async fn of_cloudwatch(clients: &RegionClients, operation: &str, at: Timestamp) -> Outcome<()> {
@@ -183,18 +153,6 @@ async fn of_cloudwatch(clients: &RegionClients, operation: &str, at: Timestamp) 
     clients.patient("cloudwatch:GetMetricData", || request.clone().send()).await.map(drop)
 }
 
-async fn of_savings_plans(session: &Session, operation: &str, action: &'static str) -> Outcome<()> {
-    let (client, home) = (session.savings_plans(), session.in_region(DEFAULT_REGION));
-    if operation == "DescribeSavingsPlans" {
-        let state = SavingsPlanState::Active;
-        let request = client.describe_savings_plans().states(state).max_results(1);
-        return home.patient(action, || request.clone().send()).await.map(drop);
-    }
-    let product = SavingsPlanProductType::Ec2;
-    let request = client.describe_savings_plans_offering_rates().products(product).max_results(1);
-    home.patient(action, || request.clone().send()).await.map(drop)
-}
-
 /// The smallest question about an operation of a service without a client, and the region
 /// that answers it. One that is not known is refused before it is sent.
 fn question<'a>(
@@ -203,6 +161,18 @@ fn question<'a>(
     operation: &str,
 ) -> (&'static Service, &'a str, Value) {
     match (service, operation) {
+        ("pricing", _) => {
+            let body = json!({
+                "ServiceCode": "AmazonEC2", "FormatVersion": "aws_v1", "MaxResults": 1,
+            });
+            (&PRICING, endpoint_of(region).unwrap_or(DEFAULT_REGION), body)
+        }
+        ("savingsplans", "DescribeSavingsPlans") => {
+            (&SAVINGS_PLANS, DEFAULT_REGION, json!({ "states": ["active"], "maxResults": 1 }))
+        }
+        ("savingsplans", _) => {
+            (&SAVINGS_PLANS, DEFAULT_REGION, json!({ "products": ["EC2"], "maxResults": 1 }))
+        }
         ("batch", _) => (&BATCH, region, json!({ "maxResults": 1 })),
         ("ecs", "ListClusters") => (&ECS, region, json!({ "maxResults": 1 })),
         ("ecs", "DescribeContainerInstances") => {
@@ -277,7 +247,7 @@ mod tests {
 
     #[test]
     fn each_question_goes_to_the_service_of_its_action() {
-        let own = ["sts", "ec2", "cloudwatch", "pricing", "savingsplans", "autoscaling"];
+        let own = ["sts", "ec2", "cloudwatch", "autoscaling"];
         let actions = ACTIONS.iter().filter_map(|action| action.split_once(':'));
         let mut asked = 0;
         for (service, operation) in actions.filter(|(service, _)| !own.contains(service)) {

@@ -2,13 +2,17 @@
 //! credentials hold for an hour, and reading a large organization may take longer: they are
 //! renewed while they still hold.
 
+use super::answers::text;
 use super::error::NO_CREDENTIALS_GIVEN;
+use super::service::{STS, field};
 use super::session::{Renewal, Session};
 use crate::domain::FailureKind;
 use crate::{Outcome, SourceError};
+use aws_credential_types::Credentials;
 use aws_credential_types::provider::error::CredentialsError;
-use aws_credential_types::provider::future;
-use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider, future};
+use jiff::Timestamp;
+use roxmltree::Node;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
@@ -119,28 +123,27 @@ impl AssumedRole {
     }
 
     async fn assumed(&self) -> Outcome<Lease> {
-        let caller = &self.caller;
-        let sts = caller.sts();
-        let send = || {
-            sts.assume_role()
-                .role_arn(&self.arn)
-                .role_session_name(SESSION_NAME)
-                .duration_seconds(i32::from(SESSION_SECONDS))
-                .set_external_id(self.external_id.clone())
-                .send()
+        let mut fields = [
+            field("RoleArn", &self.arn),
+            field("RoleSessionName", SESSION_NAME),
+            field("DurationSeconds", &SESSION_SECONDS.to_string()),
+        ]
+        .concat();
+        fields.extend(self.external_id.iter().flat_map(|id| field("ExternalId", id)));
+        let given = |node: Node<'_, '_>| {
+            let part = |name| text(node, &["Credentials", name]);
+            let token = part("SessionToken").map(str::to_owned);
+            let keys = part("AccessKeyId").zip(part("SecretAccessKey")).zip(token);
+            let expires = part("Expiration").and_then(|text| text.parse::<Timestamp>().ok());
+            let credentials = keys.map(|((id, secret), token)| {
+                Credentials::new(id, secret, Some(token), None, SESSION_NAME)
+            });
+            Ok(credentials.map(|credentials| (credentials, expires.map(SystemTime::from))))
         };
-        let answer = caller.home().patient(ASSUME, send).await?;
-        let given = answer.credentials().ok_or_else(|| {
+        let given = self.caller.home().ask_form(&STS, "AssumeRole", &fields, given).await?;
+        let (credentials, expires) = given.ok_or_else(|| {
             SourceError::own(ASSUME, FailureKind::Unsupported, NO_CREDENTIALS_GIVEN, String::new())
         })?;
-        let credentials = Credentials::new(
-            given.access_key_id(),
-            given.secret_access_key(),
-            Some(given.session_token().to_owned()),
-            None,
-            SESSION_NAME,
-        );
-        let expires = SystemTime::try_from(*given.expiration()).ok();
         Ok(Lease::of(credentials, expires, SystemTime::now()))
     }
 }

@@ -1,23 +1,22 @@
 //! Settings of the Auto Scaling groups that instances are in.
 
-use super::answers::{PASCAL_CASE, Paging, all_pages, at, members, parsed, text};
+use super::answers::{PASCAL_CASE, Paging, at, members, owned, text, value};
+use super::service::{Protocol, Service, field, numbered};
 use super::session::RegionClients;
-use super::signed::{Protocol, Service};
 use crate::Outcome;
 use crate::domain::{Instance, ResourceId, ScalingGroup, WarmPool};
 use roxmltree::Node;
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
 
 pub(super) const AUTO_SCALING: Service = Service {
     signing_name: "autoscaling",
-    host_prefix: "autoscaling",
+    sdk_id: "Auto Scaling",
+    host: "autoscaling.{region}",
     protocol: Protocol::Query("2011-01-01"),
     id: "autoscaling",
     paging: Paging { size_key: "MaxRecords", size: 50, ..PASCAL_CASE },
 };
 
-const GROUPS: &str = "autoscaling:DescribeAutoScalingGroups";
 /// Names that one call may have, and results on its page.
 const NAMES_AT_ONCE: usize = 50;
 
@@ -51,52 +50,13 @@ async fn described(
     account: &str,
     names: &[&str],
 ) -> Outcome<Vec<ScalingGroup>> {
-    let RegionClients { session, region, .. } = clients;
-    all_pages(GROUPS, names.len(), async |token| {
-        let fields = fields(names, token);
-        let answer = clients.ask_form(&AUTO_SCALING, "DescribeAutoScalingGroups", &fields).await?;
-        let page = page(&answer, account, region);
-        let page = page.map_err(|why| session.unreadable(GROUPS, &why))?;
-        Ok((page.groups, page.next_token))
-    })
-    .await
-}
-
-fn fields(names: &[&str], token: Option<String>) -> Vec<(String, String)> {
-    let names = (1..).zip(names).map(|(number, name): (usize, _)| {
-        (format!("AutoScalingGroupNames.member.{number}"), (*name).to_owned())
-    });
-    let most = ("MaxRecords".to_owned(), NAMES_AT_ONCE.to_string());
-    names.chain([most]).chain(token.map(|token| ("NextToken".to_owned(), token))).collect()
-}
-
-/// A page of groups.
-#[derive(Debug, PartialEq)]
-struct Page {
-    groups: Vec<ScalingGroup>,
-    next_token: Option<String>,
-}
-
-/// # Errors
-/// When it is not XML of a page, or a group has no name or no sizes.
-fn page(answer: &str, account: &str, region: &str) -> Result<Page, String> {
-    let document = parsed(answer)?;
-    let root = document.root_element();
-    let result = at(root, &["DescribeAutoScalingGroupsResult"]).ok_or("it has no result")?;
-    let groups = members(result, &["AutoScalingGroups"]).map(|node| group(node, account, region));
-    Ok(Page {
-        groups: groups.collect::<Option<_>>().ok_or("a group has no sizes")?,
-        next_token: text(result, &["NextToken"]).map(str::to_owned),
-    })
-}
-
-/// A number or a truth value at the end of a path.
-fn value<T: FromStr>(node: Node<'_, '_>, path: &[&'static str]) -> Option<T> {
-    text(node, path)?.parse().ok()
-}
-
-fn owned(node: Node<'_, '_>, path: &[&'static str]) -> Option<String> {
-    text(node, path).map(str::to_owned)
+    let most = field(AUTO_SCALING.paging.size_key, &NAMES_AT_ONCE.to_string());
+    let fields = [numbered("AutoScalingGroupNames.member", names), most].concat();
+    let list = (fields, "AutoScalingGroups");
+    let read = |node: Node<'_, '_>| {
+        group(node, account, &clients.region).ok_or_else(|| "a group has no sizes".to_owned())
+    };
+    clients.ask_members(&AUTO_SCALING, "DescribeAutoScalingGroups", list, read).await
 }
 
 fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup> {
@@ -154,16 +114,17 @@ fn instances(group: Node<'_, '_>, is_wanted: impl Fn(Node<'_, '_>) -> bool) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aws::answers::{parsed, result};
 
     const ACCOUNT: &str = "111122223333";
     const REGION: &str = "us-east-1";
 
     /// An answer with some groups, in the words of the service.
-    fn answer(groups: &str, after: &str) -> String {
+    fn answer(groups: &str) -> String {
         format!(
             "<DescribeAutoScalingGroupsResponse \
              xmlns=\"http://autoscaling.amazonaws.com/doc/2011-01-01/\">\
-             <DescribeAutoScalingGroupsResult><AutoScalingGroups>{groups}</AutoScalingGroups>{after}\
+             <DescribeAutoScalingGroupsResult><AutoScalingGroups>{groups}</AutoScalingGroups>\
              </DescribeAutoScalingGroupsResult><ResponseMetadata><RequestId>r</RequestId>\
              </ResponseMetadata></DescribeAutoScalingGroupsResponse>"
         )
@@ -172,14 +133,18 @@ mod tests {
     const SIZES: &str =
         "<MinSize>4</MinSize><MaxSize>8</MaxSize><DesiredCapacity>6</DesiredCapacity>";
 
-    fn read(groups: &str, after: &str) -> Result<Page, String> {
-        page(&answer(groups, after), ACCOUNT, REGION)
+    fn read(groups: &str) -> Option<Vec<ScalingGroup>> {
+        let answer = answer(groups);
+        let document = parsed(&answer).expect("XML");
+        let result = result(&document, "DescribeAutoScalingGroups").expect("its answer");
+        let groups = members(result, &["AutoScalingGroups"]);
+        groups.map(|node| group(node, ACCOUNT, REGION)).collect()
     }
 
     fn only(groups: &str) -> ScalingGroup {
-        let mut page = read(groups, "").expect("a page");
-        assert_eq!(page.groups.len(), 1);
-        page.groups.remove(0)
+        let mut groups = read(groups).expect("groups");
+        assert_eq!(groups.len(), 1);
+        groups.remove(0)
     }
 
     fn plain() -> ScalingGroup {
@@ -272,34 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_end_and_what_is_not_one_is_refused() {
-        let last = read("", "").expect("a page");
-        assert_eq!((last.groups.len(), last.next_token), (0, None));
-        let more = read("", "<NextToken>t&amp;u</NextToken>").expect("a page");
-        assert_eq!(more.next_token.as_deref(), Some("t&u"));
+    fn a_group_without_name_or_sizes_is_refused() {
+        assert_eq!(read(""), Some(Vec::new()));
         let nameless = format!("<member>{SIZES}</member>");
         let sizeless = "<member><AutoScalingGroupName>a</AutoScalingGroupName></member>";
         let negative = "<member><AutoScalingGroupName>a</AutoScalingGroupName><MinSize>-1</MinSize>\
                         <MaxSize>1</MaxSize><DesiredCapacity>1</DesiredCapacity></member>";
         for bad in [&nameless, sizeless, negative] {
-            assert_eq!(read(bad, ""), Err("a group has no sizes".to_owned()), "{bad}");
+            assert_eq!(read(bad), None, "{bad}");
         }
-        for other in ["", "<a/>", "{\"a\": 1}", "<html><p>down</p></html>"] {
-            assert!(page(other, ACCOUNT, REGION).is_err(), "{other}");
-        }
-    }
-
-    #[test]
-    fn the_form_numbers_its_names() {
-        let form = fields(&["a", "b c"], Some("t".to_owned()));
-        let pairs: Vec<(&str, &str)> =
-            form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let expected = [
-            ("AutoScalingGroupNames.member.1", "a"),
-            ("AutoScalingGroupNames.member.2", "b c"),
-            ("MaxRecords", "50"),
-            ("NextToken", "t"),
-        ];
-        assert_eq!(pairs, expected);
     }
 }

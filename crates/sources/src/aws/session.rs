@@ -1,18 +1,22 @@
 //! Credentials, clients and identity.
 
-use super::access::{CONNECT_WITHIN, DEFAULT_REGION, configured, home_region, provided};
+use super::access::{CONNECT_WITHIN, configured, home_region, provided};
+use super::answers::{owned, text};
 use super::meter::{Meter, RateLimiter};
+use super::service::{EC2, Fields, STS};
 use crate::Outcome;
 use crate::domain::{ApiUsage, named_enum};
 use crate::tls::aws_connector;
 use aws_config::identity::IdentityCache;
 use aws_config::{Region, SdkConfig};
-use aws_sdk_ec2::config::{Credentials, SharedCredentialsProvider};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use jiff::Timestamp;
+use roxmltree::Node;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What is being waited for, for whoever shows progress.
 #[derive(Debug, Clone, Default)]
@@ -78,6 +82,11 @@ impl AwsOptions {
     }
 }
 
+/// How early credentials that expire are replaced.
+const BEFORE_EXPIRY: Duration = Duration::from_secs(60);
+/// How long credentials are used that do not say when they expire.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(15 * 60);
+
 /// Whether a service refused credentials as expired, so that others have to take their
 /// place whatever the clock says. Whoever replaces them takes it back.
 pub(super) type Renewal = Arc<AtomicBool>;
@@ -85,7 +94,7 @@ pub(super) type Renewal = Arc<AtomicBool>;
 /// A set of credentials with everything that is shared between its clients.
 #[derive(Debug, Clone)]
 pub struct Session {
-    config: SdkConfig,
+    pub(super) config: SdkConfig,
     pub(super) meter: Meter,
     pub(super) limiter: Arc<RateLimiter>,
     pub(super) patience: Patience,
@@ -93,22 +102,15 @@ pub struct Session {
     renewal: Option<Renewal>,
     /// For services without a client; made when first used.
     connector: Arc<OnceLock<SharedHttpConnector>>,
+    /// What their requests are signed with, and until when.
+    signed_with: Arc<tokio::sync::Mutex<Option<(Credentials, SystemTime)>>>,
 }
 
 #[derive(Debug, Clone)]
 pub struct RegionClients {
     pub region: String,
-    pub(super) ec2: aws_sdk_ec2::Client,
     pub(super) cloudwatch: aws_sdk_cloudwatch::Client,
     pub(super) session: Session,
-}
-
-/// A client of a service in a region, whose calls are counted.
-macro_rules! client {
-    ($sdk:ident, $session:expr, $region:expr) => {{
-        let config = $sdk::config::Builder::from(&$session.config).region($region);
-        $sdk::Client::from_conf(config.interceptor($session.meter.clone()).build())
-    }};
 }
 
 impl Session {
@@ -120,17 +122,21 @@ impl Session {
         let profile = options.profile.as_deref();
         let config = configured(profile, options.endpoint_url.as_deref()).await;
         provided(&config, profile).await?;
-        Ok(Self {
+        let until = Instant::now() + options.deadline;
+        Ok(Self::of(config, Patience { until, notice: options.notice.clone() }))
+    }
+
+    /// A session by a configuration.
+    pub(super) fn of(config: SdkConfig, patience: Patience) -> Self {
+        Self {
             config,
             meter: Meter::default(),
             limiter: Arc::default(),
-            patience: Patience {
-                until: Instant::now() + options.deadline,
-                notice: options.notice.clone(),
-            },
+            patience,
             renewal: None,
             connector: Arc::default(),
-        })
+            signed_with: Arc::default(),
+        }
     }
 
     /// The same with credentials of a role in another account, which their provider keeps
@@ -155,11 +161,6 @@ impl Session {
         self.renewal.as_ref().map(|is_due| is_due.store(true, Ordering::Relaxed)).is_some()
     }
 
-    /// A client of STS in the region that the configuration names.
-    pub(super) fn sts(&self) -> aws_sdk_sts::Client {
-        client!(aws_sdk_sts, self, self.config.region().cloned())
-    }
-
     /// The region that the configuration names.
     pub fn home_region(&self) -> &str {
         home_region(&self.config)
@@ -170,10 +171,10 @@ impl Session {
     /// # Errors
     /// When STS does not answer or refuses the credentials.
     pub async fn account(&self) -> Outcome<String> {
-        let (sts, home) = (self.sts(), self.home());
-        let send = || sts.get_caller_identity().send();
-        let answer = home.patient("sts:GetCallerIdentity", send).await?;
-        Ok(answer.account().unwrap_or("unknown").to_owned())
+        let account = |node: Node<'_, '_>| Ok(owned(node, &["Account"]));
+        let (home, none) = (self.home(), Fields::new());
+        let account = home.ask_form(&STS, "GetCallerIdentity", &none, account).await?;
+        Ok(account.unwrap_or_else(|| "unknown".to_owned()))
     }
 
     /// The regions that the account has enabled, ascending.
@@ -181,15 +182,13 @@ impl Session {
     /// # Errors
     /// When EC2 refuses or does not answer.
     pub async fn enabled_regions(&self) -> Outcome<Vec<String>> {
-        let home = self.home();
-        let send = || home.ec2.describe_regions().send();
-        let answer = home.patient("ec2:DescribeRegions", send).await?;
-        let mut regions: Vec<String> = answer
-            .regions()
-            .iter()
-            .filter(|region| region.opt_in_status() != Some("not-opted-in"))
-            .filter_map(|region| region.region_name().map(str::to_owned))
-            .collect();
+        let enabled = |node: Node<'_, '_>| {
+            let is_enabled = text(node, &["optInStatus"]) != Some("not-opted-in");
+            Ok(owned(node, &["regionName"]).filter(|_| is_enabled))
+        };
+        let list = (Fields::new(), "regionInfo");
+        let regions = self.home().ask_members(&EC2, "DescribeRegions", list, enabled).await?;
+        let mut regions: Vec<String> = regions.into_iter().flatten().collect();
         regions.sort();
         Ok(regions)
     }
@@ -200,33 +199,30 @@ impl Session {
     }
 
     pub fn in_region(&self, region: &str) -> RegionClients {
-        let name = Region::new(region.to_owned());
+        let config = aws_sdk_cloudwatch::config::Builder::from(&self.config)
+            .region(Region::new(region.to_owned()))
+            .interceptor(self.meter.clone());
         RegionClients {
             region: region.to_owned(),
-            ec2: client!(aws_sdk_ec2, self, name.clone()),
-            cloudwatch: client!(aws_sdk_cloudwatch, self, name),
+            cloudwatch: aws_sdk_cloudwatch::Client::from_conf(config.build()),
             session: self.clone(),
         }
     }
 
-    /// A client of the price list, which a few regions only serve.
-    pub(super) fn pricing(&self, endpoint_region: &'static str) -> aws_sdk_pricing::Client {
-        client!(aws_sdk_pricing, self, Region::from_static(endpoint_region))
-    }
-
-    /// A client of the savings plans, one endpoint for all regions.
-    pub(super) fn savings_plans(&self) -> aws_sdk_savingsplans::Client {
-        client!(aws_sdk_savingsplans, self, Region::from_static(DEFAULT_REGION))
-    }
-
-    /// The endpoint of every service, where one is configured.
-    pub(super) fn endpoint_url(&self) -> Option<&str> {
-        self.config.endpoint_url()
-    }
-
-    /// What requests without a client are signed with. They are read anew with each call.
+    /// What requests without a client are signed with. A role renews its own; all others are
+    /// asked for again shortly before they expire, or now and then.
     pub(super) async fn credentials(&self) -> Outcome<Credentials> {
-        provided(&self.config, None).await
+        if self.renewal.is_some() {
+            return provided(&self.config, None).await;
+        }
+        let mut held = self.signed_with.lock().await;
+        let now = SystemTime::now();
+        if let Some((credentials, _)) = held.as_ref().filter(|(_, until)| now < *until) {
+            return Ok(credentials.clone());
+        }
+        let credentials = provided(&self.config, None).await?;
+        let until = credentials.expiry().map_or(now + ASKED_AGAIN_AFTER, |at| at - BEFORE_EXPIRY);
+        Ok(held.insert((credentials, until)).0.clone())
     }
 
     /// Where requests without a client go.
@@ -248,7 +244,7 @@ pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Times
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aws::access::{ATTEMPTS, time_limits};
+    use crate::aws::access::{ATTEMPTS, DEFAULT_REGION, time_limits};
     use crate::aws::organization::ORGANIZATIONS;
     use crate::domain::FailureKind;
     use crate::tls::aws_client;
@@ -262,22 +258,15 @@ mod tests {
     fn session(listener: &TcpListener, limits: TimeoutConfig, until: Instant) -> Session {
         let address = listener.local_addr().expect("a bound socket has an address");
         let credentials = Credentials::new("key", "secret", None, None, "tests");
-        Session {
-            config: SdkConfig::builder()
-                .http_client(aws_client())
-                .behavior_version(BehaviorVersion::latest())
-                .region(Region::from_static(DEFAULT_REGION))
-                .credentials_provider(SharedCredentialsProvider::new(credentials))
-                .endpoint_url(format!("http://{address}"))
-                .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
-                .timeout_config(limits)
-                .build(),
-            meter: Meter::default(),
-            limiter: Arc::default(),
-            patience: Patience { until, notice: Notice::default() },
-            renewal: None,
-            connector: Arc::default(),
-        }
+        let config = SdkConfig::builder()
+            .http_client(aws_client())
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static(DEFAULT_REGION))
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .endpoint_url(format!("http://{address}"))
+            .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
+            .timeout_config(limits);
+        Session::of(config.build(), Patience { until, notice: Notice::default() })
     }
 
     fn listener() -> TcpListener {

@@ -1,95 +1,38 @@
-//! Calls of services that have no SDK crate here: a JSON document or a form in a signed
-//! POST, in the protocols that AWS calls `awsJson1_0`, `awsJson1_1`, `awsQuery` and
-//! `restJson1`. Retries, time limits and the bound of an answer are those of the other clients.
+//! Calls of every service but CloudWatch: a JSON document or a form in a signed POST, in the
+//! protocols that AWS calls `awsJson1_0`, `awsJson1_1`, `awsQuery`, `ec2Query` and `restJson1`. The
+//! few operations are written once here, in place of client crates with thousands. Retries, time
+//! limits and the bound of an answer are those of CloudWatch's client.
 
-use super::access::dns_suffix;
-use super::answers::{Paging, listed, xml_refusal};
-use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
+use super::access::{ATTEMPT_WITHIN, CALL_WITHIN, dns_suffix};
+use super::answers::{Part, all_pages, listed, members, parsed, result, text, xml_refusal};
+use super::error::{NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code, unread};
 use super::policy::known_action;
+use super::service::{Fields, Service};
 use super::session::{RegionClients, Session};
-use crate::again::{self, RetryPolicy, seconds_of, tried_while};
+use crate::again::{self, RetryPolicy, seconds_of};
 use crate::credentials::{Header, Post, Unsigned};
-use crate::domain::FailureKind;
+use crate::domain::{FailureKind, partition};
 use crate::error::chain;
 use crate::secrets::Secrets;
 use crate::{Outcome, SourceError};
-use aws_sdk_ec2::config::Credentials;
+use aws_credential_types::Credentials;
 use aws_smithy_runtime_api::client::http::HttpConnector;
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
-use http_body_util::{BodyExt, Limited};
+use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::service_config::ServiceConfigKey;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use roxmltree::Node;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::error::Category;
 use std::time::{Duration, SystemTime};
 
 /// The first pause between the tries of one call; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// One attempt, to the last byte of its answer.
-const ATTEMPT_WITHIN: Duration = Duration::from_secs(20);
 /// The largest page of these services has a thousandth of it.
 const MOST_BYTES_OF_AN_ANSWER: usize = 64 << 20;
-
-/// How a service reads requests and writes answers.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Protocol {
-    /// JSON 1.1, with where the target header begins, such as `AWSOrganizationsV20161128`.
-    Json(&'static str),
-    /// The same in JSON 1.0.
-    Json10(&'static str),
-    /// A form that is answered in XML, with the version of the interface.
-    Query(&'static str),
-    /// JSON at a path that names the operation, with how paths begin, such as `v1/`.
-    Rest(&'static str),
-}
-
-impl Protocol {
-    /// The headers that a service reads a request by: one names the operation, where neither body
-    /// nor path does.
-    fn headers(self, operation: &str) -> Vec<Header> {
-        let (content_type, target) = match self {
-            Self::Json(prefix) => ("application/x-amz-json-1.1", Some(prefix)),
-            Self::Json10(prefix) => ("application/x-amz-json-1.0", Some(prefix)),
-            Self::Query(_) => ("application/x-www-form-urlencoded; charset=utf-8", None),
-            Self::Rest(_) => ("application/json", None),
-        };
-        let target = target.map(|prefix| ("x-amz-target", format!("{prefix}.{operation}")));
-        [("content-type", content_type.to_owned())].into_iter().chain(target).collect()
-    }
-
-    /// The path of the operation behind the host, where it has one.
-    fn path(self, operation: &str) -> String {
-        match self {
-            Self::Rest(prefix) => format!("{prefix}{}", operation.to_ascii_lowercase()),
-            Self::Json(_) | Self::Json10(_) | Self::Query(_) => String::new(),
-        }
-    }
-
-    /// The body that names the operation and its fields.
-    fn form(self, operation: &str, fields: &[(String, String)]) -> String {
-        let mut form = form_urlencoded::Serializer::new(String::new());
-        form.append_pair("Action", operation);
-        if let Self::Query(version) = self {
-            form.append_pair("Version", version);
-        }
-        for (name, value) in fields {
-            form.append_pair(name, value);
-        }
-        form.finish()
-    }
-}
-
-/// A service by what its requests carry.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Service {
-    pub signing_name: &'static str,
-    /// The first part of its host, such as `organizations`.
-    pub host_prefix: &'static str,
-    pub protocol: Protocol,
-    /// The prefix of its actions in policies, under which its calls are counted.
-    pub id: &'static str,
-    pub paging: Paging,
-}
 
 impl Service {
     /// The action of an operation.
@@ -160,8 +103,10 @@ impl RegionClients {
         body: &Value,
     ) -> Outcome<T> {
         let (action, answer) = self.answer(service, operation, body.to_string()).await?;
-        serde_json::from_slice(&answer)
-            .map_err(|error| self.session.unreadable(action, &error.to_string()))
+        serde_json::from_slice(&answer).map_err(|error| match error.classify() {
+            Category::Data => self.session.unreadable(action, &error.to_string()),
+            _ => self.session.unread(action, &answer),
+        })
     }
 
     /// Asks a service in the region for everything in a list, which its pages have under a key.
@@ -179,21 +124,52 @@ impl RegionClients {
         listed((service.action(operation)?, key), &service.paging, body, ask).await
     }
 
-    /// Asks a service in the region with the fields of a form, and answers its XML. Only an
-    /// action of the policies is sent.
+    /// Asks a service in the region with the fields of a form. `read` takes the result of its XML.
+    /// Only an action of the policies is sent.
     ///
     /// # Errors
-    /// When the service refuses or does not answer, or the answer is not text.
-    pub(super) async fn ask_form(
+    /// When the service refuses or does not answer, or the answer cannot be read.
+    pub(super) async fn ask_form<T>(
         &self,
         service: &Service,
         operation: &str,
-        fields: &[(String, String)],
-    ) -> Outcome<String> {
+        fields: &Fields,
+        read: impl FnOnce(Node<'_, '_>) -> Result<T, String>,
+    ) -> Outcome<T> {
         let body = service.protocol.form(operation, fields);
         let (action, answer) = self.answer(service, operation, body).await?;
-        String::from_utf8(answer)
-            .map_err(|error| self.session.unreadable(action, &error.to_string()))
+        let unread = || self.session.unread(action, &answer);
+        let text = str::from_utf8(&answer).map_err(|_| unread())?;
+        let document = parsed(text.trim_start()).map_err(|_| unread())?;
+        let result = result(&document, operation).ok_or_else(unread)?;
+        read(result).map_err(|why| self.session.unreadable(action, &why))
+    }
+
+    /// Asks a service in the region with the fields of a form for everything in a list. `read`
+    /// takes a member of it.
+    ///
+    /// # Errors
+    /// When a page cannot be asked for or read, or there is more than can be.
+    pub(super) async fn ask_members<T>(
+        &self,
+        service: &Service,
+        operation: &str,
+        (fields, list): (Fields, &'static str),
+        mut read: impl FnMut(Node<'_, '_>) -> Result<T, String>,
+    ) -> Outcome<Vec<T>> {
+        all_pages(service.action(operation)?, service.paging.most, async |token| {
+            let token = token.map(|token| (service.paging.token_key.to_owned(), token));
+            let fields = fields.iter().cloned().chain(token).collect();
+            let page = |node: Node<'_, '_>| {
+                let members: Result<Vec<T>, String> =
+                    members(node, &[list]).map(&mut read).collect();
+                // EC2 begins the names of an answer in small letters.
+                let next = text(node, &["NextToken"]).or_else(|| text(node, &["nextToken"]));
+                Ok((members?, next.map(str::to_owned)))
+            };
+            self.ask_form::<Part<T>>(service, operation, &fields, page).await
+        })
+        .await
     }
 
     /// The action of an operation, and what the service answers to it.
@@ -208,12 +184,17 @@ impl RegionClients {
         let url = session.url_of(service, region, operation);
         let headers = service.protocol.headers(operation);
         let call = Call { service, action, region, url, headers, body };
-        let answer = session.persistent(action, || session.tried(&call)).await;
-        Ok((action, answer.map_err(|failed| failed.error)?))
+        Ok((action, session.persistent(action, || session.tried(&call)).await?))
     }
 }
 
 impl Session {
+    /// An answer that is not in the format of the service.
+    fn unread(&self, action: &'static str, answer: &[u8]) -> SourceError {
+        let answer = (200, Some(answer));
+        unread(action, FailureKind::Unsupported, answer, &self.meter.secrets())
+    }
+
     /// An answer that is not what the service documents.
     pub(super) fn unreadable(&self, action: &'static str, why: &str) -> SourceError {
         SourceError::own(
@@ -224,26 +205,55 @@ impl Session {
         )
     }
 
-    /// The endpoint that the configuration names, else that of AWS.
+    /// The endpoint that the configuration names, for the service or for all, else that of AWS.
     fn url_of(&self, service: &Service, region: &str, operation: &str) -> String {
         let path = service.protocol.path(operation);
-        match self.endpoint_url() {
-            Some(url) => format!("{}/{path}", url.trim_end_matches('/')),
-            None => {
-                format!("https://{}.{region}.{}/{path}", service.host_prefix, dns_suffix(region))
-            }
-        }
+        let key = ServiceConfigKey::builder()
+            .service_id(service.sdk_id)
+            .env("AWS_ENDPOINT_URL")
+            .profile("endpoint_url")
+            .build();
+        let config = &self.config;
+        let own = key.ok().and_then(|key| config.service_config()?.load_config(key));
+        let named = own.as_deref().or(config.endpoint_url());
+        let host = || {
+            // Hosts of GovCloud have validated ciphers under their usual names.
+            let is_fips = config.use_fips() == Some(true) && partition(region) != "aws-us-gov";
+            let region_part =
+                if is_fips { format!("-fips.{region}") } else { format!(".{region}") };
+            let host = service.host.replace(".{region}", &region_part);
+            let suffix = match (config.use_dual_stack(), dns_suffix(region)) {
+                (Some(true), "amazonaws.com") => "api.aws",
+                (_, suffix) => suffix,
+            };
+            format!("https://{host}.{suffix}")
+        };
+        let base = named.map_or_else(host, |url| url.trim_end_matches('/').to_owned());
+        format!("{base}/{path}")
     }
 
     /// One call with its attempts.
-    async fn tried(&self, call: &Call<'_>) -> Result<Vec<u8>, Failed> {
+    async fn tried(&self, call: &Call<'_>) -> Outcome<Vec<u8>> {
         self.limiter.acquire(call.action, call.region).await;
         self.meter.called(call.action);
-        let attempt = async || self.once(call).await;
-        let wait =
-            async |pause: Duration, error: &SourceError| self.paused(pause, error.kind).await;
-        let answer = tried_while(FIRST_PAUSE, attempt, wait).await;
-        answer.map(|(body, _)| body).map_err(|error| Failed { error, unread: None })
+        let whole = self.config.timeout_config().and_then(TimeoutConfig::operation_timeout);
+        let tried = async {
+            let mut tries = 1;
+            loop {
+                let Missed { error, again } = match self.once(call).await {
+                    Ok(body) => return Ok(body),
+                    Err(missed) => missed,
+                };
+                match again.pause(tries, FIRST_PAUSE) {
+                    Some(pause) if self.paused(pause, error.kind).await => tries += 1,
+                    _ => return Err(error),
+                }
+            }
+        };
+        let late =
+            || SourceError::own(call.action, FailureKind::Unreachable, TIMED_OUT, String::new());
+        let answer = tokio::time::timeout(whole.unwrap_or(CALL_WITHIN), tried).await;
+        answer.unwrap_or_else(|_| Err(late()))
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
@@ -271,16 +281,26 @@ impl Session {
             let error_type = headers.get("x-amzn-errortype").map(str::to_owned);
             let wait = headers.get("retry-after").and_then(seconds_of);
             let body = Limited::new(response.into_body(), MOST_BYTES_OF_AN_ANSWER);
-            let body = body.collect().await.map_err(|error| broken("", &chain(&*error)))?;
+            let body = body.collect().await.map_err(|error| {
+                let again = match error.is::<LengthLimitError>() {
+                    true => RetryPolicy::Never,
+                    false => RetryPolicy::Later(None),
+                };
+                let answer = (status.as_u16(), None);
+                let kind = FailureKind::Unsupported;
+                Missed { error: unread(call.action, kind, answer, &self.meter.secrets()), again }
+            })?;
             Ok::<_, Missed>((status, error_type, wait, body.to_bytes().to_vec()))
         };
-        let (status, error_type, wait, body) = tokio::time::timeout(ATTEMPT_WITHIN, exchange)
-            .await
-            .unwrap_or_else(|_| Err(broken(TIMED_OUT, "")))?;
+        let limits = self.config.timeout_config();
+        let limit = limits.and_then(TimeoutConfig::operation_attempt_timeout);
+        let exchange = tokio::time::timeout(limit.unwrap_or(ATTEMPT_WITHIN), exchange);
+        let (status, error_type, wait, body) =
+            exchange.await.unwrap_or_else(|_| Err(broken(TIMED_OUT, "")))?;
         if status.is_success() {
             return Ok(body);
         }
-        let error = refusal(call.action, status, error_type, body, &self.meter.secrets());
+        let error = refusal(call.action, status, error_type, &body, &self.meter.secrets());
         let may_pass = status.as_u16() >= 500 || error.kind == FailureKind::Throttled;
         let again = if may_pass { RetryPolicy::Later(wait) } else { RetryPolicy::Never };
         Err(Missed { error, again })
@@ -292,16 +312,16 @@ fn refusal(
     action: &'static str,
     status: StatusCode,
     error_type: Option<String>,
-    body: Vec<u8>,
+    body: &[u8],
     secrets: &Secrets,
 ) -> SourceError {
-    let said: Option<Value> = serde_json::from_slice(&body).ok();
+    let said: Option<Value> = serde_json::from_slice(body).ok();
     let text = |key: &str| Some(said.as_ref()?.get(key)?.as_str()?.to_owned());
     let named = error_type.or_else(|| text("__type")).map(|code| {
         let words = text("message").or_else(|| text("Message"));
         (code_of(&code).to_owned(), words)
     });
-    if let Some((code, words)) = named.or_else(|| xml_refusal(&body)) {
+    if let Some((code, words)) = named.or_else(|| xml_refusal(body)) {
         let words = secrets.blank(words.as_deref().unwrap_or("no message"));
         return SourceError::own(action, kind_of_code(&code), &secrets.blank(&code), words);
     }
@@ -310,7 +330,7 @@ fn refusal(
         500.. => FailureKind::Other,
         _ => FailureKind::Unsupported,
     };
-    Failed::unread(action, kind, &HttpResponse::new(status, SdkBody::from(body)), secrets).error
+    unread(action, kind, (status.as_u16(), Some(body)), secrets)
 }
 
 /// The code of an error without what services write around it: a namespace before it, and
@@ -323,8 +343,15 @@ fn code_of(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aws::batch::BATCH;
+    use crate::aws::commitments::SAVINGS_PLANS;
     use crate::aws::organization::ORGANIZATIONS as SERVICE;
+    use crate::aws::prices::PRICING;
     use crate::aws::scaling::AUTO_SCALING;
+    use crate::aws::service::{EC2, STS, numbered};
+    use crate::aws::session::{Notice, Patience};
+    use aws_config::SdkConfig;
+    use std::time::Instant;
 
     const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
     const ACTION: &str = "organizations:ListAccounts";
@@ -387,14 +414,14 @@ mod tests {
 
     #[test]
     fn a_form_is_signed_without_a_target() {
-        let name = ("AutoScalingGroupNames.member.1".to_owned(), "a b".to_owned());
+        let names = numbered("AutoScalingGroupNames.member", &["a b"]);
         let call = Call {
             service: &AUTO_SCALING,
             action: ACTION,
             region: "us-east-1",
             url: "https://autoscaling.us-east-1.amazonaws.com/".to_owned(),
             headers: AUTO_SCALING.protocol.headers("DescribeAutoScalingGroups"),
-            body: AUTO_SCALING.protocol.form("DescribeAutoScalingGroups", &[name]),
+            body: AUTO_SCALING.protocol.form("DescribeAutoScalingGroups", &names),
         };
         let form = "Action=DescribeAutoScalingGroups&Version=2011-01-01\
                     &AutoScalingGroupNames.member.1=a+b";
@@ -412,12 +439,37 @@ mod tests {
         assert_eq!(headers, expected);
     }
 
+    #[tokio::test]
+    async fn hosts_are_those_of_the_services_of_a_region() {
+        let of = |config: SdkConfig, service: &Service, region: &str, operation: &str| {
+            let patience = Patience { until: Instant::now(), notice: Notice::default() };
+            Session::of(config, patience).url_of(service, region, operation)
+        };
+        let usual = || SdkConfig::builder().build();
+        let url = |service, region, operation| of(usual(), service, region, operation);
+        assert_eq!(
+            url(&EC2, "eu-west-1", "DescribeRegions"),
+            "https://ec2.eu-west-1.amazonaws.com/"
+        );
+        assert_eq!(url(&STS, "cn-north-1", ""), "https://sts.cn-north-1.amazonaws.com.cn/");
+        let price_list = "https://api.pricing.us-east-1.amazonaws.com/";
+        assert_eq!(url(&PRICING, "us-east-1", "GetProducts"), price_list);
+        let plans = "https://savingsplans.amazonaws.com/DescribeSavingsPlans";
+        assert_eq!(url(&SAVINGS_PLANS, "us-east-1", "DescribeSavingsPlans"), plans);
+        let path = "https://batch.us-east-1.amazonaws.com/v1/describejobqueues";
+        assert_eq!(url(&BATCH, "us-east-1", "DescribeJobQueues"), path);
+        let fips = || SdkConfig::builder().use_fips(true).use_dual_stack(true).build();
+        assert_eq!(of(fips(), &EC2, "us-west-2", ""), "https://ec2-fips.us-west-2.api.aws/");
+        assert_eq!(of(fips(), &EC2, "us-gov-west-1", ""), "https://ec2.us-gov-west-1.api.aws/");
+        let named = SdkConfig::builder().endpoint_url("http://127.0.0.1:1/").build();
+        assert_eq!(of(named, &EC2, "us-west-2", ""), "http://127.0.0.1:1/");
+    }
+
     /// What a refusal amounts to: its kind, its code and its words.
     fn refused(status: u16, error_type: Option<&str>, body: &str) -> (FailureKind, String, String) {
         let status = StatusCode::try_from(status).expect("a status");
         let error_type = error_type.map(str::to_owned);
-        let error =
-            refusal(ACTION, status, error_type, body.as_bytes().to_vec(), &Secrets::default());
+        let error = refusal(ACTION, status, error_type, body.as_bytes(), &Secrets::default());
         assert_eq!(error.action, Some(ACTION));
         (error.kind, error.code, error.said)
     }

@@ -13,8 +13,8 @@ use super::super::days::Days;
 use super::super::signals::Subject;
 use super::price_list;
 use super::roster::{ADDRESSED, ROSTER};
-use crate::wire::clients::Clients;
-use crate::wire::fleet::{Launch, launch};
+use crate::wire::clients::ACCESS_KEY;
+use crate::wire::fleet::{Ec2, Launch, launch};
 use crate::wire::loopback::Operation;
 use crate::wire::process::Server;
 
@@ -161,17 +161,9 @@ fn start(account: &Account, days: Days) -> BTreeMap<String, String> {
 
 /// Allocates an Elastic IP address and associates it with an instance.
 fn give_address(account: &Account, region: &str, instance: &str) {
-    let ec2 = Clients::new(&account.loopback.url(), region).ec2;
-    let give = async {
-        let address = ec2.allocate_address().send().await?;
-        let associate = ec2.associate_address().instance_id(instance);
-        associate.set_allocation_id(address.allocation_id().map(str::to_owned)).send().await?;
-        Ok::<(), aws_sdk_ec2::Error>(())
-    };
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be started")
-        .block_on(give)
-        .expect("moto gives addresses");
+    let url = account.loopback.url();
+    let ec2 = Ec2 { url: &url, region, access_key: ACCESS_KEY };
+    let address = ec2.call("AllocateAddress", &[("Domain", "vpc")]).text(&["allocationId"]);
+    let fields = [("AllocationId", address.as_str()), ("InstanceId", instance)];
+    ec2.call("AssociateAddress", &fields);
 }

@@ -4,8 +4,8 @@
 mod claims;
 
 use super::answers::{CAMEL_CASE, answers};
+use super::service::{Protocol, Service};
 use super::session::RegionClients;
-use super::signed::{Protocol, Service};
 use crate::domain::{Clusters, GapSubject, Gathered, Instance, Provider, ResourceId};
 use crate::{Outcome, SourceError};
 use claims::{ContainerInstance, Host, Task, joined, last_of};
@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const ECS: Service = Service {
     signing_name: "ecs",
-    host_prefix: "ecs",
+    sdk_id: "ECS",
+    host: "ecs.{region}",
     protocol: Protocol::Json("AmazonEC2ContainerServiceV20141113"),
     id: "ecs",
     paging: CAMEL_CASE,

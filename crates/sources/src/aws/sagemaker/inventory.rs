@@ -11,7 +11,7 @@ use super::plans::plans;
 use crate::aws::answers::{Paging, answers};
 use crate::aws::error::UNREADABLE;
 use crate::aws::session::RegionClients;
-use crate::aws::signed::{Protocol, Service};
+use crate::aws::service::{Protocol, Service};
 use crate::catalog::shape;
 use crate::domain::{
     CauseKind, Component, FailureKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Managed,
@@ -27,7 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Tags of everything that SageMaker runs, in one list for a region: its own lists have none.
 pub(in crate::aws) const TAGGING: Service = Service {
     signing_name: "tagging",
-    host_prefix: "tagging",
+    sdk_id: "Resource Groups Tagging API",
+    host: "tagging.{region}",
     protocol: Protocol::Json("ResourceGroupsTaggingAPI_20170126"),
     id: "tag",
     paging: Paging {

@@ -1,7 +1,7 @@
 //! What SageMaker answers, as far as it is read.
 
 use crate::aws::answers::{PASCAL_CASE, Paging, answers};
-use crate::aws::signed::{Protocol, Service};
+use crate::aws::service::{Protocol, Service};
 use crate::domain::{Component, Lifecycle};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -9,7 +9,8 @@ use serde_json::Value;
 
 pub(in crate::aws) const SAGEMAKER: Service = Service {
     signing_name: "sagemaker",
-    host_prefix: "api.sagemaker",
+    sdk_id: "SageMaker",
+    host: "api.sagemaker.{region}",
     protocol: Protocol::Json("SageMaker"),
     id: "sagemaker",
     paging: Paging { most: 100_000, ..PASCAL_CASE },

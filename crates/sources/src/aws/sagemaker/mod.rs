@@ -13,7 +13,7 @@ mod plans;
 pub(super) use inventory::TAGGING;
 pub(super) use listed::SAGEMAKER;
 
-use super::prices::{TYPES_AT_ONCE, filter, products, quotes, term};
+use super::prices::{TYPES_AT_ONCE, any_of, products, quotes, term};
 use super::session::RegionClients;
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, PriceBook, PriceKey, PriceOption,
@@ -21,7 +21,6 @@ use crate::domain::{
 };
 use crate::error::or_gap;
 use crate::{Connection, Outcome, PriceQuery};
-use aws_sdk_pricing::types::FilterType;
 use futures_util::FutureExt;
 use inventory::Machines;
 use jiff::Timestamp;
@@ -78,10 +77,7 @@ async fn documents(clients: &RegionClients, wanted: &BTreeSet<&str>) -> Outcome<
     let names: Vec<String> = names.into_iter().collect();
     let mut documents = Vec::new();
     for some in names.chunks(TYPES_AT_ONCE) {
-        let filters = vec![
-            filter(FilterType::AnyOf, "instanceName", &some.join(",")),
-            term("regionCode", region),
-        ];
+        let filters = vec![any_of("instanceName", some), term("regionCode", region)];
         documents.extend(products(session, region, SERVICE_CODE, filters).await?);
     }
     Ok(documents)
