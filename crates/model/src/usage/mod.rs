@@ -21,6 +21,7 @@ mod statistics;
 mod timeline;
 mod together;
 mod usages;
+mod wire;
 
 pub use days::{DayLoad, HOURS_OF_A_WEEK, WeekHour, WeekUsage};
 pub use estate::Estate;
@@ -31,3 +32,6 @@ pub use series::{Points, Series};
 pub use statistics::{Figures, Range, Sketch, Sum, Tally, distribution, mean, quantile};
 pub use timeline::{PeriodLoad, Timeline};
 pub use usages::{Usage, UsageBuilder, Usages};
+pub use wire::{
+    Cell, Cells, MOST_PERIODS, SeriesWire, placed_series, read_cells, read_series, series_wire,
+};

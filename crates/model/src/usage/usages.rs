@@ -273,7 +273,8 @@ impl OpenUsage {
         }
         if is_fact(metric) {
             let mut places = vec![false; periods];
-            mark_samples(&mut places, series, frame, |_| true);
+            let stretches = points.runs().map(|(first, count, _)| (first, count));
+            mark_samples(&mut places, series, frame, stretches);
             self.places.insert(key, places);
         }
         if let Some(signal) = signal {
@@ -289,7 +290,9 @@ impl OpenUsage {
         }
         if (metric, statistic) == (Metric::GpuEncoderSessions, Statistic::Maximum) {
             self.encodes.resize(periods, false);
-            mark_samples(&mut self.encodes, series, frame, |sessions| sessions > 0.0);
+            let encoding = points.iter().filter(|(_, sessions)| *sessions > 0.0);
+            let encoding = encoding.map(|(index, _)| (index, 1));
+            mark_samples(&mut self.encodes, series, frame, encoding);
         }
         true
     }
@@ -328,7 +331,9 @@ fn add_points(slots: &mut [Slot], series: &Series, step: u32) {
     for (first, count, values) in series.points.runs() {
         let slots = slots[stretch(first, count, step, length)].iter_mut();
         let own = values.iter().map(|value| hundredths(f64::from(*value)));
-        if step == 1 {
+        if step == 1 && values.len() == count as usize {
+            add_values(slots.zip(own), series);
+        } else if step == 1 {
             add_values(slots.zip(own.cycle()), series);
         } else {
             let each = own.cycle().take(count as usize);
@@ -355,10 +360,15 @@ pub(super) fn is_fact(metric: Metric) -> bool {
         || matches!(metric, Metric::GpuMemoryUsed | Metric::NetworkIn | Metric::NetworkOut)
 }
 
-/// Marks the periods of samples that count; one may stand for several. Of metrics that are
-/// not on the grid, one that does begins at its multiple since the epoch, wherever the grid
-/// begins.
-fn mark_samples(marks: &mut [bool], series: &Series, frame: Frame, counts: impl Fn(f64) -> bool) {
+/// Marks the periods of stretches of samples, each by its first sample and their number; one
+/// may stand for several periods. Of metrics that are not on the grid, one that does begins at
+/// its multiple since the epoch, wherever the grid begins.
+fn mark_samples(
+    marks: &mut [bool],
+    series: &Series,
+    frame: Frame,
+    stretches: impl Iterator<Item = (u32, u32)>,
+) {
     let points = &series.points;
     let (own, period) =
         (i64::from(points.period_seconds().max(1)), i64::from(frame.period_seconds));
@@ -370,9 +380,10 @@ fn mark_samples(marks: &mut [bool], series: &Series, frame: Frame, counts: impl 
         let second = start + until_first + index * own - frame.start;
         usize::try_from(second.div_euclid(period)).map_or(0, |place| place.min(length))
     };
-    for (index, _) in points.iter().filter(|(_, value)| counts(*value)) {
-        let from = place(i64::from(index));
-        let to = place(i64::from(index) + 1).max(from + 1).min(length);
+    for (first, count) in stretches {
+        let end = i64::from(first) + i64::from(count);
+        let from = place(i64::from(first));
+        let to = place(end).max(place(end - 1) + 1).min(length);
         marks[from.min(to)..to].fill(true);
     }
 }

@@ -10,8 +10,8 @@ use super::machine::{Place, group_of, too_many, unreadable};
 use super::plans::plans;
 use crate::aws::answers::{Paging, answers};
 use crate::aws::error::UNREADABLE;
-use crate::aws::session::RegionClients;
 use crate::aws::service::{Protocol, Service};
+use crate::aws::session::RegionClients;
 use crate::catalog::shape;
 use crate::domain::{
     CauseKind, Component, FailureKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Managed,

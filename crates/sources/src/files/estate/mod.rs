@@ -1,11 +1,11 @@
 //! Recorded estates as JSON: reading, writing, and the demos, which are estates too.
 //! Commitments are a key of an estate, and a file of their own as well.
 
+mod cells;
 mod commitments;
 mod entries;
 mod prices;
 mod read;
-mod series;
 mod stream;
 mod write;
 

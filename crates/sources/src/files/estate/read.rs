@@ -1,12 +1,12 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
+use super::cells::PlacedCells;
 use super::commitments;
 use super::entries::{
     ClaimWire, InstanceWire, Of, OpinionWire, Wire, check_clusters, described, generator,
     sorted_groups, sorted_managed,
 };
 use super::prices::{PriceWire, StoragePriceWire};
-use super::series::{MOST_PERIODS, SeriesWire, series};
 use super::stream::{Document, OneValue, invalid};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, ComponentHost, DeviceUse, EstateSource, Form, Gap, GapSubject,
@@ -19,7 +19,9 @@ use crate::files::shared::bounded::{AtMost, open};
 use crate::files::shared::json::{
     InvalidJson, InvalidValue, JsonError, at, read_json, read_json_file,
 };
-use crate::usage::{Estate, Series, UsageBuilder};
+use crate::usage::{
+    Estate, MOST_PERIODS, Series, SeriesWire, UsageBuilder, placed_series, read_series,
+};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -142,8 +144,7 @@ fn read_stream(input: impl Read, parts: &mut Parts) -> Result<Estate, Error> {
         let mut is_first = true;
         while document.has_next(b']', &mut is_first)? {
             document.read_text()?;
-            let series = serde_json::from_slice(&document.text)?;
-            parts.take(series, grid).map_err(de::Error::custom)?;
+            parts.take(read_series(&document.text)?, grid).map_err(de::Error::custom)?;
         }
     }
     match document.next_byte()? {
@@ -428,8 +429,8 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let grid = self.0.grid_so_far().map_err(<A::Error as de::Error>::custom)?;
-        while let Some(wire) = list.next_element()? {
-            self.0.take(wire, grid).map_err(de::Error::custom)?;
+        while let Some(wire) = list.next_element::<SeriesWire<PlacedCells>>()? {
+            self.0.take(wire.with(|cells| cells.0), grid).map_err(de::Error::custom)?;
         }
         Ok(())
     }
@@ -477,7 +478,7 @@ impl Parts {
             return Err(format!("an estate has at most {MOST_VALUES} values"));
         }
         if let Some((window, period)) = grid {
-            self.add(series(wire, window, period)?, window, period);
+            self.add(placed_series(wire, window, period)?, window, period);
             return Ok(());
         }
         self.cells += wire.values.len();
@@ -538,7 +539,7 @@ impl Parts {
     fn place_series(&mut self, as_of: Timestamp) -> Result<(), String> {
         let (window, period) = self.grid(as_of)?;
         for wire in std::mem::take(&mut self.unplaced) {
-            self.add(series(wire, window, period)?, window, period);
+            self.add(placed_series(wire, window, period)?, window, period);
         }
         Ok(())
     }

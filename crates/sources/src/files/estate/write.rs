@@ -4,10 +4,9 @@
 use super::commitments;
 use super::entries::{claim_wire, instance_wire, opinion_wire};
 use super::prices::{prices, storage_prices};
-use super::series::series_wire;
 use crate::domain::ResourceId;
 use crate::files::ESTATE_VERSION;
-use crate::usage::{Estate, Series};
+use crate::usage::{Estate, Series, series_wire};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;

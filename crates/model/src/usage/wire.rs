@@ -1,25 +1,22 @@
-//! Series of an estate: each is checked and placed on its grid as it is read.
+//! The form of series in estate files: each is checked and placed on its grid as it is read.
+//! It stands beside the arithmetic, because files have as many values as memory has points.
 
+use super::{Points, Series};
 use crate::domain::{
     AtMost, JoinedBy, MOST_GPUS, Maybe, Metric, Rejected, ResourceId, SeriesSource, Statistic,
     Time, Window,
 };
-use crate::files::shared::json::{InvalidJson, JsonError, read_json};
-use crate::files::shared::same_fields;
-use crate::usage::{Points, Series};
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::SerializeTuple;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// Values of one series: 500 days of minutes, more than any source keeps. More
 /// is an error that would fill the memory.
-pub(super) const MOST_PERIODS: u64 = 1_000_000;
+pub const MOST_PERIODS: u64 = 1_000_000;
 
 const HOUR_SECONDS: u32 = 3_600;
 
@@ -29,8 +26,9 @@ const HOUR_SECONDS: u32 = 3_600;
     {"properties": {"start": {"type": "string"}, "timestamps": {"type": "null"}}, "allOf": [{"required": ["start"]}]},
     {"properties": {"start": {"type": "null"}, "timestamps": {"type": "array"}}, "allOf": [{"required": ["timestamps"]}]},
 ]))]
+#[schemars(rename = "Series")]
 #[serde(deny_unknown_fields, expecting = "a series object")]
-pub(super) struct SeriesWire {
+pub struct SeriesWire<V = Vec<Cell>> {
     /// ID of one of the instances, including those out of scope.
     pub instance: ResourceId,
     /// Index on the host; absent for metrics of the instance.
@@ -54,10 +52,31 @@ pub(super) struct SeriesWire {
     /// Instead of `start`: seconds since the epoch, one per value, in any order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<AtMost<i64, MOST_CELLS>>,
-    #[serde(deserialize_with = "cells")]
     #[schemars(length(max = MOST_CELLS))]
-    pub values: Vec<Cell>,
+    pub values: V,
 }
+
+impl<V> SeriesWire<V> {
+    /// The same with its cells.
+    pub fn with(self, cells: impl FnOnce(V) -> Vec<Cell>) -> SeriesWire {
+        SeriesWire {
+            instance: self.instance,
+            gpu: self.gpu,
+            metric: self.metric,
+            statistic: self.statistic,
+            source: self.source,
+            joined_by: self.joined_by,
+            rejected: self.rejected,
+            period_seconds: self.period_seconds,
+            start: self.start,
+            timestamps: self.timestamps,
+            values: cells(self.values),
+        }
+    }
+}
+
+/// Cells as they stand in a file.
+pub type Cells = AtMost<Cell, MOST_CELLS>;
 
 /// A window holds at most some hundred thousand periods; more is an error that would otherwise
 /// fill the memory.
@@ -71,7 +90,7 @@ fn by_instance_id() -> JoinedBy {
 
 /// A value, `null` where there is none, or `[value, times]` for a repetition.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cell {
+pub struct Cell {
     pub value: Option<f64>,
     pub times: u32,
 }
@@ -176,31 +195,28 @@ impl<'de> Visitor<'de> for CellVisitor {
     }
 }
 
-/// The cells of a list of values, with the place of what is wrong in it.
-fn cells<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cell>, D::Error> {
-    let list = Box::<RawValue>::deserialize(deserializer)?;
-    read_cells(list.get()).map_err(|JsonError { place, source }| {
-        let words = match source {
-            InvalidJson::Value(invalid) => invalid.words,
-            // It was read as JSON before, which numbers out of range and halves of surrogate
-            // pairs pass.
-            InvalidJson::Text(_) => "invalid number or string".to_owned(),
-        };
-        de::Error::custom(format_args!("{words}, at `values{place}`"))
-    })
+/// A series of an estate, read from its text without the place of what is wrong in it.
+///
+/// # Errors
+/// When it is not a series.
+pub fn read_series(text: &[u8]) -> serde_json::Result<SeriesWire> {
+    let wire: SeriesWire<Cells> = serde_json::from_slice(text)?;
+    Ok(wire.with(|cells| cells.0))
 }
 
-/// What names the place of an error takes several times as long, and reads only what is not such
-/// a list.
-fn read_cells(text: &str) -> Result<Vec<Cell>, JsonError> {
-    type List = AtMost<Cell, MOST_CELLS>;
-    let list = serde_json::from_str::<List>(text)
-        .or_else(|_| read_json(text.as_bytes(), text.len(), PhantomData::<List>));
-    list.map(|list| list.0)
+/// The values of a series, read in the same way.
+///
+/// # Errors
+/// When they are not a list of values.
+pub fn read_cells(text: &str) -> serde_json::Result<Vec<Cell>> {
+    serde_json::from_str::<Cells>(text).map(|cells| cells.0)
 }
 
 /// A series on the grid of its estate.
-pub(super) fn series(wire: SeriesWire, window: Window, grid_period: u32) -> Result<Series, String> {
+///
+/// # Errors
+/// When it has another grid, or more than a series may have, with the reason.
+pub fn placed_series(wire: SeriesWire, window: Window, grid_period: u32) -> Result<Series, String> {
     let metric = wire.metric;
     let name = format!("series {metric} of {}", wire.instance);
     if wire.gpu.is_some_and(|gpu| gpu >= MOST_GPUS) {
@@ -249,12 +265,16 @@ pub(super) fn series(wire: SeriesWire, window: Window, grid_period: u32) -> Resu
             return Err(format!("{name} needs either `start` or `timestamps`"));
         }
     };
-    Ok(same_fields!(wire => Series {
-        instance, gpu, statistic, source, joined_by;
+    Ok(Series {
+        instance: wire.instance,
+        gpu: wire.gpu,
         metric,
+        statistic: wire.statistic,
+        source: wire.source,
+        joined_by: wire.joined_by,
         points,
         rejected: rejected.plus(wire.rejected.unwrap_or_default()),
-    }))
+    })
 }
 
 fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {
@@ -262,16 +282,20 @@ fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {
 }
 
 /// A series as an estate states it.
-pub(super) fn series_wire(series: &Series) -> SeriesWire {
-    same_fields!(series => SeriesWire {
-        gpu, metric, statistic, source, joined_by;
+pub fn series_wire(series: &Series) -> SeriesWire {
+    SeriesWire {
         instance: series.instance.clone(),
+        gpu: series.gpu,
+        metric: series.metric,
+        statistic: series.statistic,
+        source: series.source,
+        joined_by: series.joined_by,
         rejected: (series.rejected.total() > 0).then_some(series.rejected),
         period_seconds: series.points.period_seconds(),
         start: Some(series.points.start()),
         timestamps: None,
         values: cells_of(&series.points),
-    })
+    }
 }
 
 /// Repetitions shorter than this are written out: `[0,2]` is longer than `0,0`.
@@ -297,38 +321,4 @@ fn cells_of(points: &Points) -> Vec<Cell> {
             std::iter::repeat_n(Cell { value: run.value, times }, copies as usize)
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn by_the_parser(text: &str) -> Option<Vec<Cell>> {
-        serde_json::from_str(text).ok()
-    }
-
-    #[test]
-    fn numbers_absent_values_and_repetitions_are_read() {
-        for text in [
-            "[]", " [ 1 , null,\n[2.5, 3] ] ", "[1e3, -1, 0.1, 123456789012345678]",
-            "[\"NaN\", [null, 7]]",
-        ] {
-            let cells = read_cells(text.trim()).expect("a list of values");
-            let expected = by_the_parser(text).expect("a list of values");
-            assert_eq!(format!("{cells:?}"), format!("{expected:?}"), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_error_has_its_place_in_the_list() {
-        for (text, place) in [
-            ("[1, \"much\"]", "[1]"),
-            ("[[1, 0]]", "[0]"),
-            ("[[1, 1.5]]", "[0][1]"),
-            ("{\"a\": 1}", ""),
-        ] {
-            let error = read_cells(text).expect_err("it is wrong");
-            assert_eq!(error.place, place, "{text}: {}", error.source);
-        }
-    }
 }
