@@ -214,7 +214,10 @@ impl Session {
             .profile("endpoint_url")
             .build();
         let config = &self.config;
-        let own = key.ok().and_then(|key| config.service_config()?.load_config(key));
+        // A flag outranks what the environment and profiles say of the service.
+        let is_by_flag = config.get_origin("endpoint_url").is_client_config();
+        let own = key.ok().filter(|_| !is_by_flag);
+        let own = own.and_then(|key| config.service_config()?.load_config(key));
         let named = own.as_deref().or(config.endpoint_url());
         let host = || {
             // Hosts of GovCloud have validated ciphers under their usual names.
@@ -351,6 +354,8 @@ mod tests {
     use crate::aws::service::{EC2, STS, numbered};
     use crate::aws::session::{Notice, Patience};
     use aws_config::SdkConfig;
+    use aws_types::origin::Origin;
+    use aws_types::service_config::LoadServiceConfig;
     use std::time::Instant;
 
     const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
@@ -439,12 +444,34 @@ mod tests {
         assert_eq!(headers, expected);
     }
 
-    #[tokio::test]
-    async fn hosts_are_those_of_the_services_of_a_region() {
-        let of = |config: SdkConfig, service: &Service, region: &str, operation: &str| {
-            let patience = Patience { until: Instant::now(), notice: Notice::default() };
-            Session::of(config, patience).url_of(service, region, operation)
-        };
+    fn of(config: SdkConfig, service: &Service, region: &str, operation: &str) -> String {
+        let patience = Patience { until: Instant::now(), notice: Notice::default() };
+        Session::of(config, patience).url_of(service, region, operation)
+    }
+
+    /// Variables of the environment, by the names of services.
+    #[derive(Debug)]
+    struct Variables;
+
+    impl LoadServiceConfig for Variables {
+        fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
+            (key.service_id() == "Auto Scaling").then(|| "http://groups".to_owned())
+        }
+    }
+
+    #[test]
+    fn an_endpoint_of_a_service_outranks_that_of_all_and_a_flag_both() {
+        let all = || SdkConfig::builder().endpoint_url("http://all").service_config(Variables);
+        let url = |service| of(all().build(), service, "us-east-1", "");
+        assert_eq!(url(&AUTO_SCALING), "http://groups/");
+        assert_eq!(url(&EC2), "http://all/");
+        let mut flag = all();
+        flag.insert_origin("endpoint_url", Origin::shared_config());
+        assert_eq!(of(flag.build(), &AUTO_SCALING, "us-east-1", ""), "http://all/");
+    }
+
+    #[test]
+    fn hosts_are_those_of_the_services_of_a_region() {
         let usual = || SdkConfig::builder().build();
         let url = |service, region, operation| of(usual(), service, region, operation);
         assert_eq!(
